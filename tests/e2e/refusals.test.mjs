@@ -1,0 +1,94 @@
+// What a node says when it cannot start: one clear line that names the thing, exit 1, nothing changed.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Cluster, root } from "./lib.mjs";
+
+let cluster;
+before(async () => { cluster = await Cluster.up({ nodes: 1 }); }, { timeout: 60000 });
+after(() => cluster?.down());
+
+const server = join(root, "build", "src", "server", "holdfastd");
+const config = () => readFileSync(join(cluster.dir, "node1", "holdfast.conf"), "utf8");
+
+/** Starts holdfastd with a changed config; gives what it printed. */
+function start(name, change, ...options) {
+  const file = join(cluster.dir, `${name}.conf`);
+  writeFileSync(file, change(config()), { mode: 0o600 });
+  const result = spawnSync(server, ["--config", file, ...options], { encoding: "utf8", timeout: 15000 });
+  return { ...result, file };
+}
+const replace = (key, value) => (text) => text.replace(new RegExp(`^${key} *=.*$`, "m"), `${key} = ${value}`);
+const elsewhere = (text) => {
+  const dir = join(cluster.dir, "elsewhere");
+  mkdirSync(dir, { recursive: true });
+  return replace("control-socket", join(dir, "control.sock"))(text);
+};
+
+test("an unknown key is an error that names file and line", () => {
+  const r = start("unknown", (text) => `${text}\nmax-mesages = 5\n`, "--check-config");
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /unknown\.conf:\d+: unknown key 'max-mesages'/);
+});
+
+test("a bad value is an error that names file and line", () => {
+  const r = start("bad", replace("node-id", "one"), "--check-config");
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /bad\.conf:\d+: node-id: bad value 'one'/);
+});
+
+test("a good config passes --check-config in silence", () => {
+  const r = start("good", (text) => text, "--check-config");
+  assert.deepEqual([r.status, r.stderr], [0, ""]);
+});
+
+test("an empty data directory never starts, and stays empty", () => {
+  const dir = join(cluster.dir, "empty");
+  mkdirSync(dir);
+  const r = start("empty", (text) => elsewhere(replace("data-dir", dir)(text)));
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /data init/);
+  assert.deepEqual(readdirSync(dir), []);
+});
+
+test("a data directory of another cluster is refused by name", () => {
+  const dir = join(cluster.dir, "copy");
+  cpSync(join(cluster.dir, "node1", "data"), dir, { recursive: true });
+  const r = start("foreign", (text) => elsewhere(replace("cluster-token", "another")(replace("data-dir", dir)(text))));
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /another cluster/);
+});
+
+test("a data directory in use is refused", () => {
+  const r = start("twice", elsewhere);
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /in use/);
+});
+
+test("a port in use is named", () => {
+  const dir = join(cluster.dir, "fresh");
+  const init = start("init", (text) => replace("data-dir", dir)(text), "--init");
+  assert.deepEqual([init.status, init.stderr], [0, ""]);
+  const r = start("port", (text) => elsewhere(replace("data-dir", dir)(text)));
+  assert.equal(r.status, 1);
+  const port = config().match(/^cluster-listen *= *.*:(\d+)$/m)[1];
+  assert.match(r.stderr, new RegExp(port));
+});
+
+test("a data directory that is not empty is not made again", () => {
+  const r = start("again", (text) => text, "--init");
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /data/);
+});
+
+test("a certificate that does not match its key is named", () => {
+  const dir = join(cluster.dir, "fresh2");
+  const fresh = replace("data-dir", dir);
+  assert.equal(start("init2", fresh, "--init").status, 0);
+  const free = (text) => replace("cluster-listen", "127.0.0.1:0")(replace("initial-cluster", "1=127.0.0.1:1")(text));
+  const r = start("mismatch", (text) => elsewhere(free(replace("cluster-key", join(cluster.dir, "server.key"))(fresh(text)))));
+  assert.equal(r.status, 1);
+  assert.match(r.stderr, /server\.key|cluster\.pem/);
+});
