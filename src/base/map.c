@@ -226,6 +226,7 @@ map_any(struct map *m)
             return m->buckets[m->any];
     /* What is left has not been moved. A growth that stands still with a big old array
      * is finished here, once, so that the next call need not search it again. */
+    assert(m->old != NULL);
     while (m->old != NULL)
         keep_growing(m);
     while (m->buckets[m->any] == NULL)

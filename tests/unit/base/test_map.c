@@ -188,6 +188,22 @@ START_TEST(a_half_grown_map_can_be_taken_apart)
 }
 END_TEST
 
+START_TEST(any_sees_what_came_in_before_the_last_one)
+{
+    struct map m;
+    struct item a = {0}, b = {0};
+    map_init(&m);
+    map_insert(&m, &a.node, 9); /* hashes are buckets here */
+    ck_assert_ptr_eq(map_any(&m), &a.node);
+    map_insert(&m, &b.node, 2);
+    map_remove(&m, &a.node);
+    ck_assert_ptr_eq(map_any(&m), &b.node);
+    map_remove(&m, &b.node);
+    ck_assert_ptr_null(map_any(&m));
+    map_fini(&m);
+}
+END_TEST
+
 START_TEST(an_empty_map_has_nothing)
 {
     struct map m;
@@ -220,6 +236,7 @@ suite_map(void)
         nodes_with_one_hash_are_told_apart,
         all_are_found_at_every_step_of_growing,
         a_half_grown_map_can_be_taken_apart,
+        any_sees_what_came_in_before_the_last_one,
         an_empty_map_has_nothing,
     };
     Suite *suite = suite_of("map", tests, COUNT_OF(tests));

@@ -1,0 +1,99 @@
+/* The real disk of a replicated log: a data directory.
+ *
+ *   lock             held while the directory is open
+ *   meta-1, meta-2   term, vote, node id, cluster id: two copies, one after the other
+ *   boot             the machine's boot id at the last start; whether the stop was
+ * clean log/N.seg        segments of the record stream snapshots/ INDEX-TERM.snap,
+ * chunked
+ *
+ * man/holdfast-files.5 has the bytes. The core thread plans where each record goes and
+ * calls the operations; the writer thread writes the log; the syncer thread syncs it;
+ * the helper thread makes segments ahead, removes old ones and writes snapshots. They
+ * share nothing but mailboxes. Completions ring the bell and wait for disk_deliver().
+ *
+ * A write or sync that fails is the end of it all: it is reported once, nothing is
+ * tried again and nothing written after it. Only making a segment ahead waits for room
+ * when the disk is full; until there is some, appends are not completed. */
+#ifndef HF_RAFT_DISK_H
+#define HF_RAFT_DISK_H
+
+#include "raft/rlog_disk.h"
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct disk;
+
+#define DISK_CLUSTER_ID_BYTES 16
+#define DISK_BOOT_ID_MAX      127
+#define DISK_SEGMENT_BYTES    (16u << 20)
+
+/* What went wrong, for the log line: names the file and, for damage, the offset. */
+struct disk_error {
+    char text[320];
+};
+
+/* The system calls whose failures are tested; NULL members are the real ones. */
+struct disk_sys {
+    ssize_t (*pwritev)(int fd, const struct iovec *iov, int count, off_t offset);
+    int (*fdatasync)(int fd);
+    int (*fallocate)(int fd, int mode, off_t offset, off_t size);
+};
+
+struct disk_options {
+    const char *dir;
+    uint64_t node_id;
+    uint8_t cluster_id[DISK_CLUSTER_ID_BYTES];
+    const char *boot_id;  /* of the running machine; at most DISK_BOOT_ID_MAX */
+    size_t segment_bytes; /* 0 = DISK_SEGMENT_BYTES */
+    /* Called on another thread when there is something for disk_deliver(). */
+    void (*bell)(void *ctx);
+    void *bell_ctx;
+    const struct disk_sys *sys; /* NULL = the system's */
+};
+
+/* Makes a new data directory of a cluster's first members (all voters; sorted by id
+ * here): term 1 and entry 1, the same bytes on every node. ST_EXISTS: dir holds
+ * something. ST_INVALID: the members are not right, or node_id is not one of them.
+ * ST_FULL, ST_IO. After a failure it can be repeated. */
+enum status disk_init(const char *dir,
+                      uint64_t node_id,
+                      const uint8_t cluster_id[DISK_CLUSTER_ID_BYTES],
+                      const struct rlog_members *members,
+                      struct disk_error *ret_error) MUST_USE;
+
+/* Opens it and checks all that is in it; a torn tail is cut, all found is synced.
+ *
+ *   ST_NOTFOUND  no data there (run holdfastctl data init)
+ *   ST_DENIED    it belongs to another node or cluster
+ *   ST_EXISTS    another process has it open
+ *   ST_CORRUPT   damaged; nothing was changed
+ *   ST_VERSION   written by a newer version
+ *   ST_FULL, ST_IO */
+enum status disk_open(const struct disk_options *options,
+                      struct disk **ret_disk,
+                      struct disk_error *ret_error) MUST_USE;
+/* is_clean: everything is synced and the stop marked as clean; ST_IO when that failed.
+ * Otherwise as little as a killed process would do. NULL is fine. After rlog_close().
+ * The bell may ring until it returns. */
+enum status disk_close(struct disk *d, bool is_clean);
+
+struct rlog_disk *disk_rlog(struct disk *d);
+/* The machine crashed since the last clean stop: rlog_options.is_crashed. */
+bool disk_is_crashed(const struct disk *d);
+/* Hands over what the threads completed. Core thread, not inside an rlog call. */
+void disk_deliver(struct disk *d, struct rlog *r, uint64_t now_ms);
+
+struct disk_status {
+    uint64_t segment_count;
+    uint64_t log_bytes;     /* of segment files */
+    uint64_t waiting_bytes; /* appended, not yet written */
+    uint64_t sync_count;
+    uint64_t sync_us_last; /* how long the last one took */
+    uint64_t sync_us_max;  /* since the last call */
+    bool is_full;          /* no room for the segment after the present one */
+};
+
+void disk_get_status(struct disk *d, struct disk_status *ret_status);
+
+#endif

@@ -1,0 +1,177 @@
+/* Making a new data directory. A file "initialising" is there from the first change to
+ * the last; while it is, the directory counts as none and making it can be repeated. */
+#include "raft/disk_int.h"
+
+#include "base/crc32c.h"
+#include "base/mem.h"
+#include "raft/members.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status
+fail(const char *dir, struct disk_error *e)
+{
+    enum status st = disk_errno_status(errno);
+    disk_error_set(e, "%s: %s", dir, strerror(errno));
+    return st;
+}
+
+/* ST_EXISTS when there is anything but what a broken attempt left. */
+static enum status
+check_empty(const char *dir, int dir_fd, struct disk_error *e)
+{
+    struct stat stat;
+    if (fstatat(dir_fd, "initialising", &stat, 0) == 0)
+        return ST_OK;
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    if (listing == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return fail(dir, e);
+    }
+    const struct dirent *entry;
+    enum status st = ST_OK;
+    while ((entry = readdir(listing)) != NULL && st == ST_OK)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, "lost+found") != 0) {
+            disk_error_set(e, "%s: not empty (%.100s); nothing changed", dir,
+                           entry->d_name);
+            st = ST_EXISTS;
+        }
+    closedir(listing);
+    return st;
+}
+
+static void
+sync_parent(const char *dir)
+{
+    size_t size = strlen(dir) + 1;
+    char *copy = mem_alloc(size);
+    memcpy(copy, dir, size);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    mem_free(copy);
+}
+
+/* Segment 1 with entry 1: the first members, in term 1. */
+static int
+write_first_entry(const struct disk_sys *sys,
+                  int log_fd,
+                  uint64_t cluster,
+                  uint64_t node_id,
+                  const struct rlog_members *members)
+{
+    struct bytes record = {0};
+    struct bytes payload = {0};
+    struct segment_head head = {.number = 1, .cluster = cluster, .node_id = node_id};
+    if (getrandom(&head.salt, sizeof head.salt, 0) != sizeof head.salt)
+        return -1;
+    rlog_members_encode(members, &payload);
+    struct record_head h = {
+        .size = (uint32_t)payload.size,
+        .crc = crc32c(0, payload.data, payload.size),
+        .type = RLOG_CHANGE,
+        .is_sync = true,
+        .number = 1,
+        .index = 1,
+        .term = 1,
+    };
+    record_head_put(bytes_extend(&record, RECORD_HEAD_BYTES), &h, head.salt);
+    bytes_put(&record, payload.data, payload.size);
+    while (record.size % 8 != 0)
+        bytes_put_u8(&record, 0);
+    int fd = disk_make_segment(sys, log_fd, &head, SEGMENT_HEAD_BYTES + record.size);
+    int rv = fd < 0
+                 ? -1
+                 : disk_write_at(sys, fd, record.data, record.size, SEGMENT_HEAD_BYTES);
+    if (rv == 0)
+        rv = sys->fdatasync(fd);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    bytes_fini(&record);
+    bytes_fini(&payload);
+    errno = error;
+    return rv;
+}
+
+static int
+write_all(int dir_fd,
+          uint64_t node_id,
+          const uint8_t *cluster_id,
+          const struct rlog_members *members)
+{
+    struct disk_sys sys;
+    uint8_t meta_bytes[META_BYTES];
+    uint8_t boot_bytes[BOOT_BYTES];
+    struct disk_meta meta = {.sequence = 1, .node_id = node_id, .term = 1};
+    struct disk_boot boot = {.is_clean = true, .number = 1};
+    memcpy(meta.cluster_id, cluster_id, DISK_CLUSTER_ID_BYTES);
+    disk_meta_put(meta_bytes, &meta);
+    disk_boot_put(boot_bytes, &boot);
+    disk_fill_system(&sys, NULL);
+    if ((mkdirat(dir_fd, "log", 0700) != 0 && errno != EEXIST) ||
+        (mkdirat(dir_fd, "snapshots", 0700) != 0 && errno != EEXIST))
+        return -1;
+    int log_fd = openat(dir_fd, "log", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (log_fd < 0)
+        return -1;
+    int rv = write_first_entry(&sys, log_fd, get_u64(cluster_id), node_id, members);
+    int error = errno;
+    close(log_fd);
+    errno = error;
+    if (rv != 0 ||
+        disk_replace_file(&sys, dir_fd, "boot", boot_bytes, sizeof boot_bytes) != 0 ||
+        disk_replace_file(&sys, dir_fd, "meta-1", meta_bytes, sizeof meta_bytes) != 0 ||
+        disk_replace_file(&sys, dir_fd, "meta-2", meta_bytes, sizeof meta_bytes) != 0 ||
+        unlinkat(dir_fd, "initialising", 0) != 0)
+        return -1;
+    return fsync(dir_fd);
+}
+
+enum status
+disk_init(const char *dir,
+          uint64_t node_id,
+          const uint8_t cluster_id[DISK_CLUSTER_ID_BYTES],
+          const struct rlog_members *members,
+          struct disk_error *ret_error)
+{
+    struct rlog_members sorted = *members;
+    ret_error->text[0] = 0;
+    rlog_members_sort(&sorted);
+    const struct rlog_member *self = rlog_members_find(&sorted, node_id);
+    if (rlog_members_check(&sorted) != ST_OK || self == NULL || !self->is_voter) {
+        disk_error_set(ret_error, "the members are not right, or this node is not one");
+        return ST_INVALID;
+    }
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return fail(dir, ret_error);
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return fail(dir, ret_error);
+    enum status st = check_empty(dir, dir_fd, ret_error);
+    if (st == ST_OK) {
+        int fd = openat(dir_fd, "initialising", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+        if (fd < 0 || fsync(dir_fd) != 0 ||
+            write_all(dir_fd, node_id, cluster_id, &sorted) != 0)
+            st = fail(dir, ret_error);
+        else
+            sync_parent(dir);
+    }
+    close(dir_fd);
+    return st;
+}

@@ -1,0 +1,103 @@
+/* What the files of the real disk offer each other; part of raft/disk_int.h. */
+#ifndef HF_RAFT_DISK_PARTS_H
+#define HF_RAFT_DISK_PARTS_H
+
+#include "raft/disk_int.h"
+
+/* disk_file.c: 0 or -1 with errno, unless said. Names are relative to a directory fd.
+ */
+void disk_error_set(struct disk_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
+enum status disk_errno_status(int error); /* ENOSPC, EDQUOT: ST_FULL; else ST_IO */
+void disk_segment_name(uint64_t number, char out[DISK_NAME_MAX]);
+void disk_image_name(const struct rlog_snapshot_meta *m, char out[DISK_NAME_MAX]);
+const char *disk_temporary_name(bool is_incoming);
+bool disk_segment_parse(const char *name, uint64_t *ret_number);
+bool disk_image_parse(const char *name, uint64_t *ret_index, uint64_t *ret_term);
+int disk_write_all(
+    const struct disk_sys *sys, int fd, struct iovec *iov, int count, uint64_t offset);
+int disk_write_at(
+    const struct disk_sys *sys, int fd, const void *data, size_t size, uint64_t offset);
+/* Reads exactly size bytes; 1 when the file ends before. */
+int disk_read_at(int fd, void *data, size_t size, uint64_t offset);
+/* The file's bytes appear under name as a whole, durably. */
+int disk_replace_file(const struct disk_sys *sys,
+                      int dir_fd,
+                      const char *name,
+                      const void *data,
+                      size_t size);
+/* A segment with its head, allocated and durable under its name. -1 with errno. */
+int disk_make_segment(const struct disk_sys *sys,
+                      int log_fd,
+                      const struct segment_head *head,
+                      uint64_t bytes);
+uint64_t disk_salt(uint64_t base, uint64_t number);
+void disk_fill_system(struct disk_sys *out, const struct disk_sys *in);
+
+/* disk_boot.c */
+enum status disk_lock(struct disk *d, struct disk_error *e) MUST_USE;
+enum status disk_read_meta(struct disk *d,
+                           const struct disk_options *o,
+                           struct disk_error *e) MUST_USE;
+enum status disk_write_meta(struct disk *d) MUST_USE;
+enum status
+disk_read_boot(struct disk *d, const char *boot_id, struct disk_error *e) MUST_USE;
+enum status disk_write_boot(struct disk *d) MUST_USE;
+
+/* disk_scan.c */
+struct disk_scan_entry {
+    struct disk_place place;
+    uint64_t term;
+    uint8_t type;
+    bool is_sync;
+};
+
+struct disk_scan {
+    uint64_t first; /* index of entries[0] */
+    uint64_t count;
+    struct disk_scan_entry *entries;
+    uint64_t capacity;
+    struct disk_segment *segments; /* those with a file, ascending */
+    size_t segment_count;
+    uint64_t number;      /* last record; 0 = none */
+    uint64_t marked;      /* highest record number said to be synced */
+    size_t tail;          /* segments[tail] holds the last record */
+    uint64_t tail_offset; /* behind it */
+    bool is_torn;         /* something bad was behind it */
+    bool has_record;
+};
+
+/* Reads every segment; changes nothing. ST_CORRUPT names file and offset. */
+enum status
+disk_scan_log(struct disk *d, struct disk_scan *s, struct disk_error *e) MUST_USE;
+void disk_scan_fini(struct disk_scan *s);
+
+/* disk_repair.c */
+enum status disk_find_images(struct disk *d, struct disk_error *e) MUST_USE;
+enum status
+disk_settle_found(struct disk *d, struct disk_scan *s, struct disk_error *e) MUST_USE;
+
+/* disk_read.c */
+enum status disk_read_entry(void *ctx, uint64_t index, struct rlog_entry *ret_entry);
+enum status disk_read_image(
+    void *ctx, uint64_t index, uint64_t offset, size_t max, struct blob **ret_piece);
+struct disk_image *disk_image_find(struct disk *d, uint64_t index);
+void disk_add_image(struct disk *d, const struct rlog_snapshot_meta *meta);
+void disk_reap_images(struct disk *d);
+void disk_forget_fds(struct disk *d);
+
+/* disk_image.c, helper thread */
+struct image_writer;
+struct image_writer *image_writer_new(struct disk *d, bool is_incoming);
+void image_writer_free(struct image_writer *w);
+void image_writer_begin(struct image_writer *w, struct disk_job *job);
+void image_writer_write(struct image_writer *w, struct disk_job *job);
+void image_writer_finish(struct image_writer *w, struct disk_job *job);
+void image_writer_cancel(struct image_writer *w, uint64_t generation);
+
+/* disk_plan.c */
+extern const struct rlog_disk_ops disk_ops;
+void disk_add_segment(struct disk *d, uint64_t number, uint64_t salt, uint64_t bytes);
+void disk_prepare_next(struct disk *d);
+void disk_set_place(struct disk *d, uint64_t index, const struct disk_place *place);
+
+#endif

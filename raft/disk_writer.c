@@ -1,0 +1,361 @@
+/* The writer thread: writes records, goes from segment to segment, has them synced.
+ *
+ * Whatever waits is gathered: one writev for all appends that follow each other in a
+ * segment. What arrives meanwhile is gathered next. A sync is done by a thread of its
+ * own, one at a time, so that what only needs to be written goes on during it; the next
+ * one covers all that was written meanwhile. After the first failure nothing is written
+ * any more. */
+#include "raft/disk_int.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GATHER_MAX   1024 /* IOV_MAX */
+#define GATHER_BYTES (4u << 20)
+
+struct writer {
+    struct disk *d;
+    struct disk_job *first; /* waiting, oldest first */
+    struct disk_job **last;
+    struct disk_job *ready; /* segments made ahead, linked by mail.next */
+    int fd;
+    uint64_t segment;
+    uint64_t salt;
+    /* Gathered and not yet written. */
+    struct iovec iov[GATHER_MAX];
+    int iov_count;
+    uint64_t gather_offset;
+    uint64_t gather_bytes;
+    struct disk_job *gathered; /* whose blobs the iov points into */
+    uint64_t offset;           /* end of what is planned in the segment */
+    uint64_t position;         /* of the last record gathered */
+    uint64_t number;
+    uint64_t written;
+    uint64_t synced;
+    uint64_t wanted; /* a sync up to here was asked for */
+    bool is_syncing; /* the syncer has one */
+    bool is_mark_due;
+    bool is_quitting;
+};
+
+static const uint8_t padding[8];
+
+static void
+fail(struct writer *w, const char *what)
+{
+    disk_report_failure(w->d, what, errno);
+}
+
+static bool
+is_failed(const struct writer *w)
+{
+    return atomic_load(&w->d->is_broken);
+}
+
+static void
+report(struct writer *w, enum disk_done_kind kind, uint64_t position, uint64_t micros)
+{
+    struct disk_done *done = disk_done_new(kind);
+    done->position = position;
+    done->micros = micros;
+    disk_report(w->d, done);
+}
+
+static void
+flush(struct writer *w)
+{
+    if (w->iov_count > 0 && !is_failed(w) &&
+        disk_write_all(&w->d->sys, w->fd, w->iov, w->iov_count, w->gather_offset) != 0)
+        fail(w, "writing the log");
+    atomic_fetch_sub(&w->d->waiting_bytes, w->gather_bytes);
+    w->iov_count = 0;
+    w->gather_bytes = 0;
+    struct disk_job *next;
+    for (struct disk_job *job = w->gathered; job != NULL; job = next) {
+        next = (struct disk_job *)job->mail.next;
+        disk_job_free(job);
+    }
+    w->gathered = NULL;
+    if (!is_failed(w) && w->position > w->written) {
+        w->written = w->position;
+        report(w, DONE_WRITTEN, w->written, 0);
+    }
+}
+
+static void
+add(struct writer *w, const void *data, size_t size)
+{
+    w->iov[w->iov_count++] =
+        (struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+    w->gather_bytes += size;
+}
+
+/* Takes the job. */
+static void
+append(struct writer *w, struct disk_job *job)
+{
+    assert(job->count * 3 <= GATHER_MAX);
+    if (is_failed(w)) {
+        atomic_fetch_sub(&w->d->waiting_bytes, job->bytes);
+        disk_job_free(job);
+        return;
+    }
+    assert(job->segment == w->segment);
+    if (w->iov_count + (int)job->count * 3 > GATHER_MAX ||
+        w->gather_bytes >= GATHER_BYTES)
+        flush(w);
+    if (w->iov_count == 0)
+        w->gather_offset = job->offset;
+    assert(w->gather_offset + w->gather_bytes == job->offset);
+    for (uint32_t i = 0; i < job->count; i++) {
+        const struct disk_record *r = &job->records[i];
+        add(w, r->head, sizeof r->head);
+        if (r->size > 0)
+            add(w, r->blob->data + r->offset, r->size);
+        if (r->size % 8 != 0)
+            add(w, padding, 8 - r->size % 8);
+    }
+    w->offset = job->offset + job->bytes;
+    w->position = job->position;
+    w->number = job->number;
+    job->mail.next = (struct mail *)w->gathered;
+    w->gathered = job;
+}
+
+/* Here and now: before another segment, and at the end. */
+static void
+sync_segment(struct writer *w)
+{
+    uint64_t micros;
+    if (is_failed(w) || w->fd < 0 || w->synced >= w->written)
+        return;
+    if (disk_timed_sync(w->d, w->fd, &micros) != 0) {
+        fail(w, "syncing the log");
+        return;
+    }
+    w->synced = w->written;
+    report(w, DONE_SYNCED, w->synced, micros);
+}
+
+static void
+ask_syncer(struct writer *w)
+{
+    if (is_failed(w) || w->fd < 0 || w->is_syncing || w->synced >= w->written)
+        return;
+    struct disk_job *job = disk_job_new(JOB_SYNC, 0);
+    job->fd = fcntl(w->fd, F_DUPFD_CLOEXEC, 0);
+    job->position = w->written;
+    if (job->fd < 0) { /* no descriptors left: it takes its time here */
+        disk_job_free(job);
+        sync_segment(w);
+        return;
+    }
+    w->is_syncing = true;
+    disk_post(&w->d->syncer, job);
+}
+
+/* Behind the last record, when nothing waits: up to where everything is synced. The
+ * next record goes over it. It is what tells a damaged last record from a torn one. */
+static void
+write_mark(struct writer *w)
+{
+    uint8_t head[RECORD_HEAD_BYTES];
+    if (is_failed(w) || w->fd < 0 || w->synced != w->position || w->number == 0 ||
+        w->offset + RECORD_HEAD_BYTES > w->d->segment_bytes)
+        return;
+    struct record_head mark = {
+        .type = RECORD_MARK, .number = w->number, .synced = w->number};
+    record_head_put(head, &mark, w->salt);
+    if (disk_write_at(&w->d->sys, w->fd, head, sizeof head, w->offset) != 0)
+        fail(w, "writing the log");
+}
+
+/* False: the segment is not made yet. */
+static bool
+rotate(struct writer *w, struct disk_job *job)
+{
+    struct disk_job **at = &w->ready;
+    flush(w);
+    while (*at != NULL && (*at)->segment != job->segment)
+        at = (struct disk_job **)&(*at)->mail.next;
+    if (*at == NULL)
+        return is_failed(w);
+    struct disk_job *ready = *at;
+    *at = (struct disk_job *)ready->mail.next;
+    /* The old segment is whole before the new one is used: so a bad record in it is
+     * damage as soon as there is one in a later segment. */
+    sync_segment(w);
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = ready->fd;
+    ready->fd = -1;
+    w->segment = ready->segment;
+    w->salt = ready->salt;
+    w->offset = SEGMENT_HEAD_BYTES;
+    disk_job_free(ready);
+    return true;
+}
+
+/* The incoming snapshot in force, then the old log away, the newest segment first: what
+ * is left at any moment is a beginning of the old log, which R9 recognises. */
+static void
+install(struct writer *w, struct disk_job *job)
+{
+    char name[DISK_NAME_MAX];
+    struct disk *d = w->d;
+    flush(w);
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+    w->synced = w->written;
+    if (is_failed(w))
+        return;
+    disk_image_name(job->meta, name);
+    if (renameat(d->snap_fd, disk_temporary_name(true), d->snap_fd, name) != 0 ||
+        fsync(d->snap_fd) != 0) {
+        fail(w, "installing a snapshot");
+        return;
+    }
+    for (uint32_t i = job->count; i-- > 0;) {
+        disk_segment_name(get_u64(job->records[i].head), name);
+        if ((unlinkat(d->log_fd, name, 0) != 0 && errno != ENOENT) ||
+            fsync(d->log_fd) != 0) {
+            fail(w, "removing the log before a snapshot");
+            return;
+        }
+    }
+}
+
+/* False: it must wait. Otherwise the job is done with. */
+static bool
+run_job(struct writer *w, struct disk_job *job)
+{
+    struct disk_done *done;
+    switch (job->kind) {
+    case JOB_APPEND:
+        append(w, job);
+        return true;
+    case JOB_SYNC:
+        w->wanted = job->position;
+        break;
+    case JOB_ROTATE:
+        if (!rotate(w, job))
+            return false;
+        break;
+    case JOB_INSTALL:
+        install(w, job);
+        break;
+    case JOB_NOTE:
+        done = disk_done_new(DONE_INSTALLED);
+        done->meta = job->meta;
+        job->meta = NULL;
+        if (is_failed(w)) {
+            mem_free(done->meta);
+            mem_free(done);
+        } else {
+            disk_report(w->d, done);
+        }
+        break;
+    case JOB_QUIT:
+        w->is_quitting = true;
+        break;
+    case JOB_READY:
+    case JOB_SYNCED:
+    case JOB_PREPARE:
+    case JOB_REMOVE_SEGMENT:
+    case JOB_IMAGE_BEGIN:
+    case JOB_IMAGE_WRITE:
+    case JOB_IMAGE_FINISH:
+    case JOB_IMAGE_CANCEL:
+    case JOB_IMAGE_REMOVE:
+        abort(); /* jobs of the helper */
+        break;
+    }
+    disk_job_free(job);
+    return true;
+}
+
+static void
+take_mail(struct writer *w)
+{
+    struct mail *next;
+    for (struct mail *m = mailbox_take(&w->d->writer.box); m != NULL; m = next) {
+        struct disk_job *job = (struct disk_job *)m;
+        next = m->next;
+        m->next = NULL;
+        if (job->kind == JOB_SYNCED) {
+            w->is_syncing = false;
+            w->is_mark_due = true;
+            if (job->position > w->synced)
+                w->synced = job->position;
+            disk_job_free(job);
+        } else if (job->kind == JOB_READY) {
+            m->next = (struct mail *)w->ready;
+            w->ready = job;
+        } else {
+            if (job->kind == JOB_QUIT)
+                w->is_quitting = true; /* also when something before it must wait */
+            *w->last = job;
+            w->last = (struct disk_job **)&m->next;
+        }
+    }
+}
+
+static void
+run_waiting(struct writer *w)
+{
+    while (w->first != NULL) {
+        struct disk_job *job = w->first;
+        struct disk_job *next = (struct disk_job *)job->mail.next;
+        if (!run_job(w, job))
+            break;
+        w->first = next;
+        if (next == NULL)
+            w->last = &w->first;
+    }
+    flush(w);
+    if (w->is_quitting && w->wanted > w->synced)
+        sync_segment(w);
+    else if (w->wanted > w->synced)
+        ask_syncer(w);
+    if (w->is_mark_due && w->first == NULL &&
+        atomic_load(&w->d->writer.box.top) == NULL) {
+        w->is_mark_due = false;
+        write_mark(w);
+    }
+}
+
+void *
+disk_writer_run(void *ctx)
+{
+    struct writer *w = mem_calloc(1, sizeof *w);
+    w->d = ctx;
+    w->last = &w->first;
+    w->fd = -1;
+    while (!w->is_quitting) {
+        while (sem_wait(&w->d->writer.bell) != 0)
+            assert(errno == EINTR);
+        take_mail(w);
+        run_waiting(w);
+    }
+    struct disk_job *next;
+    for (struct disk_job *job = w->first; job != NULL; job = next) {
+        next = (struct disk_job *)job->mail.next;
+        disk_job_free(job);
+    }
+    for (struct disk_job *job = w->ready; job != NULL; job = next) {
+        next = (struct disk_job *)job->mail.next;
+        disk_job_free(job);
+    }
+    if (w->fd >= 0)
+        close(w->fd);
+    mem_free(w);
+    return NULL;
+}

@@ -1,0 +1,207 @@
+/* The restart gate (raft-notes 6): a node whose machine crashed may have lost a tail
+ * that it had acknowledged as written. It neither votes nor stands until
+ *
+ *   - an entry of a leader's own term is committed, reached and synced here; or
+ *   - it has seen, since its start, where the logs of all voters end: then it may vote
+ *     for, or be, a candidate at least as good as the best of them; or
+ *   - no leader was heard for grace_ms.
+ *
+ * While the gate is closed everything is synced. */
+#include "raft/rlog_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+void
+rlog_gate_close(struct rlog *r)
+{
+    r->gate.is_closed = rlog_guard_is_on(RLOG_GUARD_GATE);
+    r->gate.target = 0;
+    r->gate.deadline_ms =
+        r->options.grace_ms == 0 ? UINT64_MAX : r->now_ms + r->options.grace_ms;
+    r->gate.told_ms = r->now_ms;
+}
+
+static bool
+as_good(uint64_t term, uint64_t index, uint64_t than_term, uint64_t than_index)
+{
+    return term > than_term || (term == than_term && index >= than_index);
+}
+
+/* The best of all voters' logs; false while one is unknown. */
+static bool
+best_of_all(struct rlog *r, uint64_t *ret_term, uint64_t *ret_index)
+{
+    uint64_t term = rlog_last_term(r);
+    uint64_t index = r->log.last;
+    bool is_voter = false;
+    if (!rlog_guard_is_on(RLOG_GUARD_GATE_RELAX))
+        return false;
+    for (unsigned i = 0; i < r->raft.configuration.n; i++) {
+        const struct raft_server *s = &r->raft.configuration.servers[i];
+        if (s->role != RAFT_VOTER)
+            continue;
+        is_voter = true;
+        if (s->id == r->options.id)
+            continue;
+        const struct rlog_peer *p = rlog_peer_find(r, s->id);
+        if (p == NULL || !p->has_position)
+            return false;
+        if (!as_good(term, index, p->position.last_term, p->position.last_index)) {
+            term = p->position.last_term;
+            index = p->position.last_index;
+        }
+    }
+    *ret_term = term;
+    *ret_index = index;
+    return is_voter;
+}
+
+bool
+rlog_gate_may_vote(struct rlog *r, uint64_t last_term, uint64_t last_index)
+{
+    uint64_t term;
+    uint64_t index;
+    if (!r->gate.is_closed)
+        return true;
+    return best_of_all(r, &term, &index) && as_good(last_term, last_index, term, index);
+}
+
+bool
+rlog_gate_may_stand(struct rlog *r)
+{
+    /* A candidate shows what it has stored. */
+    return rlog_gate_may_vote(r, rlog_term_of(r, r->stored), r->stored);
+}
+
+void
+rlog_gate_heard(struct rlog *r, uint64_t term, uint64_t leader_commit)
+{
+    if (!r->gate.is_closed)
+        return;
+    if (r->options.grace_ms != 0)
+        r->gate.deadline_ms = r->now_ms + r->options.grace_ms;
+    /* A new leader's commit index is low before an entry of its own is committed. */
+    bool is_own_term = rlog_term_of(r, leader_commit) == term ||
+                       !rlog_guard_is_on(RLOG_GUARD_GATE_TERM);
+    if (r->gate.target == 0 && r->commit >= leader_commit && is_own_term)
+        r->gate.target = leader_commit;
+}
+
+static void
+open_gate(struct rlog *r)
+{
+    r->gate.is_closed = false;
+    if (r->disk->ops->gate_opened != NULL)
+        r->disk->ops->gate_opened(r->disk->ctx);
+}
+
+void
+rlog_gate_check(struct rlog *r)
+{
+    if (!r->gate.is_closed || r->is_installing)
+        return;
+    /* Elected through the relaxed rule: the first commit of the own term opens it. */
+    if (rlog_is_leader(r) && rlog_term_of(r, r->commit) == raft_current_term(&r->raft))
+        r->gate.target = r->commit;
+    if (r->gate.target == 0 || r->commit < r->gate.target || r->synced < r->gate.target)
+        return;
+    open_gate(r);
+    for (int i = 0; i < RLOG_PEERS_MAX; i++)
+        if (r->peers[i].is_connected)
+            rlog_tell_position(r, r->peers[i].id, false);
+}
+
+void
+rlog_tell_position(struct rlog *r, uint64_t peer, bool is_answer)
+{
+    struct rlog_position position = {
+        .last_term = rlog_last_term(r),
+        .last_index = r->log.last,
+        .is_gated = r->gate.is_closed,
+        .is_answer = is_answer,
+    };
+    bytes_clear(&r->head);
+    rlog_wire_put_position(&r->head, &position);
+    rlog_send_frame(r, peer, RLOG_FRAME_POSITION, NULL, 0);
+}
+
+void
+rlog_gate_position(struct rlog *r,
+                   struct rlog_peer *p,
+                   const struct rlog_position *position)
+{
+    p->has_position = true;
+    p->position = *position;
+    if (position->is_gated && !position->is_answer)
+        rlog_tell_position(r, p->id, true);
+}
+
+void
+rlog_tick_gate(struct rlog *r)
+{
+    if (!r->gate.is_closed)
+        return;
+    if (r->now_ms >= r->gate.deadline_ms) {
+        open_gate(r);
+        return;
+    }
+    if (r->now_ms < r->gate.told_ms + r->options.heartbeat_ms)
+        return;
+    bool is_changed =
+        r->gate.told_index != r->log.last || r->gate.told_term != rlog_last_term(r);
+    r->gate.told_ms = r->now_ms;
+    for (int i = 0; i < RLOG_PEERS_MAX; i++) {
+        const struct rlog_peer *p = &r->peers[i];
+        if (p->is_connected && (is_changed || !p->has_position))
+            rlog_tell_position(r, p->id, false);
+    }
+    r->gate.told_index = r->log.last;
+    r->gate.told_term = rlog_last_term(r);
+}
+
+/* The newest configuration of what was found, committed or not. */
+static bool
+is_sole_voter(struct rlog *r)
+{
+    const struct rlog_found *found = &r->disk->found;
+    struct rlog_members members = found->snapshot.members;
+    uint64_t i = found->count;
+    while (i > 0 && found->entries[i - 1].type != RLOG_CHANGE)
+        i--;
+    if (i > 0) {
+        struct rlog_entry e;
+        if (!rlog_load_entry(r, found->first_index + i - 1, &e))
+            return false;
+        if (rlog_members_decode(rlog_payload(&e), &members) != ST_OK)
+            members.count = 0;
+        blob_put(e.blob);
+    }
+    unsigned voters = 0;
+    for (uint32_t k = 0; k < members.count; k++)
+        voters += members.members[k].is_voter;
+    const struct rlog_member *self = rlog_members_find(&members, r->options.id);
+    return voters == 1 && self != NULL && self->is_voter;
+}
+
+/* A start that raises the term. After a machine crash, because a leader never lowers a
+ * match index within its term (raft-notes 6, lost tails). And of a sole voter, because
+ * the library makes it leader again in the term that it led before: what it had sent
+ * but not written would come a second time, with other contents. */
+bool
+rlog_raise_term(struct rlog *r, uint64_t *term, uint64_t *vote)
+{
+    if (*term == 0 || r->is_stopped)
+        return !r->is_stopped;
+    bool is_raised = r->options.is_crashed && rlog_guard_is_on(RLOG_GUARD_GATE_BUMP);
+    if (is_sole_voter(r))
+        is_raised = true;
+    if (!is_raised)
+        return !r->is_stopped;
+    (*term)++;
+    *vote = 0;
+    enum status st = r->disk->ops->write_term(r->disk->ctx, *term, *vote);
+    if (st != ST_OK)
+        rlog_fatal(r, st, "the raised term could not be written");
+    return st == ST_OK;
+}

@@ -1,0 +1,81 @@
+/* Plain types of the replicated log: entries, members, status. */
+#ifndef HF_RAFT_RLOG_TYPES_H
+#define HF_RAFT_RLOG_TYPES_H
+
+#include "base/blob.h"
+
+enum rlog_type {
+    RLOG_COMMAND = 1, /* the payload is the user's */
+    RLOG_BARRIER = 2, /* empty: a leader's first entry */
+    RLOG_CHANGE = 3,  /* membership */
+};
+
+/* An entry and where its payload is: [offset, offset + size) of blob. Whoever keeps one
+ * holds a reference of blob. */
+struct rlog_entry {
+    uint64_t index;
+    uint64_t term;
+    enum rlog_type type;
+    bool is_sync;
+    uint32_t crc;      /* CRC-32C of the payload */
+    struct blob *blob; /* NULL when size is 0 */
+    uint32_t offset;
+    uint32_t size;
+};
+
+static inline struct slice
+rlog_payload(const struct rlog_entry *e)
+{
+    return e->size == 0 ? slice_of("", 0)
+                        : slice_of(e->blob->data + e->offset, e->size);
+}
+
+enum rlog_role {
+    RLOG_FOLLOWER,
+    RLOG_CANDIDATE,
+    RLOG_LEADER,
+    RLOG_STOPPED, /* after fatal_cb */
+};
+
+#define RLOG_MEMBERS_MAX 9
+struct rlog_member {
+    uint64_t id;
+    bool is_voter;
+    char address[128]; /* host:port of its cluster listener */
+};
+
+struct rlog_members {
+    uint32_t count;
+    struct rlog_member members[RLOG_MEMBERS_MAX];
+};
+
+struct rlog_peer_status {
+    uint64_t id;
+    bool is_voter;
+    bool is_connected;
+    uint64_t match_index; /* leader: what it is known to have stored */
+    uint64_t
+        last_heard_ms; /* leader: when the newest round that it answered was sent */
+};
+
+struct rlog_status {
+    enum rlog_role role;
+    uint64_t id;
+    uint64_t term;
+    uint64_t leader; /* 0 = none known */
+    uint64_t first_index;
+    uint64_t last_index;
+    uint64_t stored_index;
+    uint64_t commit_index;
+    uint64_t applied_index;
+    uint64_t snapshot_index;
+    uint64_t chain; /* digest over (index, term, payload crc) up to applied_index */
+    bool is_gated;
+    bool is_transferring;
+    /* Leader: when the newest round was sent that a majority (with itself) answered. */
+    uint64_t majority_heard_ms;
+    uint32_t peer_count;
+    struct rlog_peer_status peers[RLOG_MEMBERS_MAX];
+};
+
+#endif

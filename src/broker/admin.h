@@ -1,0 +1,18 @@
+/* Administrators: commands that change something, and live statistics that are pushed.
+ * Commands that only read are in admin_read.h. */
+#ifndef HF_BROKER_ADMIN_H
+#define HF_BROKER_ADMIN_H
+
+#include "broker/parcel.h"
+
+struct broker;
+struct client;
+struct part;
+
+void admin_handle(struct broker *b, struct client *c, struct request *r);
+/* The connection's subscription is due. */
+void admin_push(struct broker *b, struct client *c);
+/* Settings have changed: what depends on them is scheduled anew. */
+void admin_settings_changed(struct broker *b, struct part *part);
+
+#endif

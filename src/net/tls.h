@@ -1,0 +1,33 @@
+/* TLS: the certificate and what we accept of TLS. A context is made whole, checked, and
+ * then takes the place of the one before; connections keep the one they began with. */
+#ifndef HF_NET_TLS_H
+#define HF_NET_TLS_H
+
+#include "base/status.h"
+
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct tls {
+    pthread_mutex_t lock; /* context */
+    SSL_CTX *context;
+    _Atomic uint64_t expires_secs; /* UNIX time */
+    char *cert_file;
+    char *key_file;
+};
+
+/* ST_INVALID: the files, or they do not belong together (logged). An expired
+ * certificate is only warned of: the node is needed for its log even when clients turn
+ * away. */
+enum status
+tls_init(struct tls *t, const char *cert_file, const char *key_file) MUST_USE;
+void tls_fini(struct tls *t);
+/* Core thread. ST_INVALID also when it is expired or not yet valid: the old one stays.
+ */
+enum status tls_reload(struct tls *t) MUST_USE;
+/* The server's side of a connection on fd, which stays the caller's. NULL: no memory.
+ */
+SSL *tls_accept(struct tls *t, int fd);
+
+#endif

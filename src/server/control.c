@@ -1,0 +1,473 @@
+/* Control: see control.h. One libuv pipe per client, one command at a time on each. */
+#include "server/control.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct control {
+    struct node *node;
+    uv_pipe_t listener;
+    struct list clients;
+    struct list waiting;   /* commands that wait for a batch */
+    struct list forwarded; /* commands that another node runs */
+    size_t client_count;
+    uint64_t next_id;
+};
+
+struct client {
+    struct list_node link;
+    struct control *control;
+    uv_pipe_t pipe;
+    struct bytes line; /* what has come of the request */
+    struct bytes reply;
+    uv_write_t write;
+    char buffer[4096];
+    bool is_busy;    /* a command runs: it still points here */
+    bool is_closing; /* freed when closed and not busy */
+    bool is_closed;
+};
+
+/* For a forwarded command that another node asked for. */
+struct asked {
+    struct control *control;
+    uint64_t peer;
+    uint64_t id;
+};
+
+/* --- the command itself --- */
+
+static struct command *
+command_new(struct node *n)
+{
+    struct command *command = mem_calloc(1, sizeof *command);
+    command->node = n;
+    command->deadline_ms = node_now_ms() + CONTROL_DEADLINE_MS;
+    return command;
+}
+
+static void
+command_free(struct command *command)
+{
+    for (size_t i = 0; i < command->argc; i++)
+        mem_free(command->argv[i]);
+    bytes_fini(&command->json);
+    bytes_fini(&command->text);
+    mem_free(command);
+}
+
+void
+command_done(struct command *command)
+{
+    if (list_is_linked(&command->link))
+        list_remove(&command->link);
+    command->done_cb(command->done_ctx, command);
+    command_free(command);
+}
+
+void
+command_fail(struct command *command, enum control_exit exit, const char *format, ...)
+{
+    char text[512];
+    struct json_writer w;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    command->exit = exit;
+    bytes_clear(&command->json);
+    bytes_clear(&command->text);
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_put_string(&w, "error", text);
+    json_put_u64(&w, "exit", exit);
+    json_object_end(&w);
+    bytes_put_text(&command->text, text);
+    command_done(command);
+}
+
+void
+command_wait_batch(struct command *command, uint64_t batch)
+{
+    struct node *n = command->node;
+    command->batch = batch;
+    command->lead_count = replica_lead_count(n->replica);
+    list_push_back(&n->control->waiting, &command->link);
+}
+
+/* Reads the strings of a JSON array, already known to be well formed. */
+static enum status
+read_argv(struct command *command, struct slice array)
+{
+    const uint8_t *at = array.data;
+    const uint8_t *end = at + array.size;
+    while (at < end) { /* bound: the text */
+        if (*at++ != '"')
+            continue;
+        const uint8_t *begin = at;
+        while (at < end && *at != '"')
+            at += *at == '\\' ? 2 : 1;
+        struct bytes text = {0};
+        if (at >= end || command->argc == CONTROL_ARGS_MAX ||
+            json_unescape(slice_of(begin, (size_t)(at - begin)), &text) != ST_OK) {
+            bytes_fini(&text);
+            return ST_INVALID;
+        }
+        at++;
+        bytes_put_u8(&text, 0);
+        command->argv[command->argc++] = (char *)text.data; /* takes it */
+    }
+    return command->argc > 0 ? ST_OK : ST_INVALID;
+}
+
+static enum status
+read_request(struct command *command, struct slice line)
+{
+    struct json_object *o = mem_calloc(1, sizeof *o);
+    enum status st = ST_INVALID;
+    json_object_init(o);
+    if (utf8_is_valid(line) && json_parse(o, line) == JSON_IS_OBJECT) {
+        const struct json_member *m = json_find(o, "argv");
+        if (m != NULL && m->type == JSON_ARRAY)
+            st = read_argv(command, m->value);
+    }
+    json_object_fini(o);
+    mem_free(o);
+    return st;
+}
+
+/* --- to the leader and back --- */
+
+static void
+write_request(const struct command *command, struct bytes *out)
+{
+    struct json_writer w;
+    json_write_begin(&w, out);
+    json_object_begin(&w, NULL);
+    json_array_begin(&w, "argv");
+    for (size_t i = 0; i < command->argc; i++)
+        json_put_string(&w, NULL, command->argv[i]);
+    json_array_end(&w);
+    json_object_end(&w);
+}
+
+static void
+forward(struct control *c, struct command *command, uint64_t leader)
+{
+    struct bytes body = {0};
+    command->id = ++c->next_id;
+    bytes_put_u64(&body, command->id);
+    write_request(command, &body);
+    cluster_send_user(c->node->cluster, leader, CONTROL_REQUEST,
+                      slice_of(body.data, body.size));
+    bytes_fini(&body);
+    list_push_back(&c->forwarded, &command->link);
+}
+
+static void
+run(struct control *c, struct command *command)
+{
+    struct node *n = c->node;
+    struct replica_status status;
+    if (!command_needs_leader(command)) {
+        command_run(command);
+        return;
+    }
+    replica_get_status(n->replica, &status);
+    if (status.is_serving)
+        command_run(command);
+    else if (status.log.leader != 0 && status.log.leader != n->config->node_id)
+        forward(c, command, status.log.leader);
+    else
+        command_fail(command, EXIT_NO_LEADER,
+                     "there is no leader now: a majority of nodes must be up");
+}
+
+static void
+asked_done_cb(void *ctx, struct command *command)
+{
+    struct asked *asked = ctx;
+    struct bytes body = {0};
+    bytes_put_u64(&body, asked->id);
+    bytes_put_u8(&body, (uint8_t)command->exit);
+    bytes_put_block(&body, slice_of(command->json.data, command->json.size));
+    bytes_put_block(&body, slice_of(command->text.data, command->text.size));
+    cluster_send_user(asked->control->node->cluster, asked->peer, CONTROL_REPLY,
+                      slice_of(body.data, body.size));
+    bytes_fini(&body);
+    mem_free(asked);
+}
+
+static enum status
+take_reply(struct control *c, struct slice body)
+{
+    struct reader r = reader_of(body);
+    uint64_t id = read_u64(&r);
+    uint8_t exit = read_u8(&r);
+    struct slice json = read_block(&r, LIMIT_CONTROL_LINE_BYTES);
+    struct slice text = read_block(&r, LIMIT_CONTROL_LINE_BYTES);
+    if (!reader_done(&r))
+        return ST_INVALID;
+    LIST_FOREACH(node, &c->forwarded)
+    {
+        struct command *command = CONTAINER_OF(node, struct command, link);
+        if (command->id != id)
+            continue;
+        command->exit = (enum control_exit)exit;
+        bytes_put_slice(&command->json, json);
+        bytes_put_slice(&command->text, text);
+        command_done(command);
+        break;
+    }
+    return ST_OK; /* one that came after its deadline is no offence */
+}
+
+enum status
+control_frame(struct control *c, uint64_t peer, uint8_t kind, struct slice body)
+{
+    if (c == NULL)
+        return ST_OK; /* not yet open */
+    if (kind == CONTROL_REPLY)
+        return take_reply(c, body);
+    if (kind != CONTROL_REQUEST || body.size < 8)
+        return ST_INVALID;
+    struct command *command = command_new(c->node);
+    struct asked *asked = mem_calloc(1, sizeof *asked);
+    *asked = (struct asked){.control = c, .peer = peer, .id = get_u64(body.data)};
+    command->done_cb = asked_done_cb;
+    command->done_ctx = asked;
+    struct replica_status status;
+    replica_get_status(c->node->replica, &status);
+    if (read_request(command, slice_of(body.data + 8, body.size - 8)) != ST_OK)
+        command_fail(command, EXIT_USAGE, "the request cannot be read");
+    else if (!status.is_serving) /* never passed on twice */
+        command_fail(command, EXIT_NO_LEADER, "the leader has just changed: try again");
+    else
+        command_run(command);
+    return ST_OK;
+}
+
+/* --- clients of the socket --- */
+
+static void
+client_free_when_done(struct client *client)
+{
+    if (!client->is_closed || client->is_busy)
+        return;
+    bytes_fini(&client->line);
+    bytes_fini(&client->reply);
+    mem_free(client);
+}
+
+static void
+client_closed_cb(uv_handle_t *handle)
+{
+    struct client *client = handle->data;
+    client->is_closed = true;
+    client_free_when_done(client);
+}
+
+static void
+client_close(struct client *client)
+{
+    if (client->is_closing)
+        return;
+    client->is_closing = true;
+    list_remove(&client->link);
+    client->control->client_count--;
+    uv_close((uv_handle_t *)&client->pipe, client_closed_cb);
+}
+
+static void
+written_cb(uv_write_t *write, int status)
+{
+    struct client *client = write->data;
+    bytes_clear(&client->reply);
+    if (status != 0)
+        client_close(client);
+}
+
+static void
+client_done_cb(void *ctx, struct command *command)
+{
+    struct client *client = ctx;
+    struct json_writer w;
+    client->is_busy = false;
+    if (client->is_closing) {
+        client_free_when_done(client);
+        return;
+    }
+    json_write_begin(&w, &client->reply);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "exit", command->exit);
+    json_put_raw(&w, "json",
+                 command->json.size == 0
+                     ? slice_from_text("{}")
+                     : slice_of(command->json.data, command->json.size));
+    json_put_text(&w, "text", slice_of(command->text.data, command->text.size));
+    json_object_end(&w);
+    bytes_put_u8(&client->reply, '\n');
+    uv_buf_t buf = uv_buf_init((char *)client->reply.data, (unsigned)client->reply.size);
+    client->write.data = client;
+    if (uv_write(&client->write, (uv_stream_t *)&client->pipe, &buf, 1, written_cb) != 0)
+        client_close(client);
+}
+
+static void
+run_line(struct client *client, struct slice line)
+{
+    struct command *command = command_new(client->control->node);
+    command->done_cb = client_done_cb;
+    command->done_ctx = client;
+    client->is_busy = true;
+    if (read_request(command, line) != ST_OK)
+        command_fail(command, EXIT_USAGE,
+                     "a line {\"argv\":[\"noun\",\"verb\"]} is wanted");
+    else
+        run(client->control, command);
+}
+
+static void
+alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct client *client = handle->data;
+    (void)suggested;
+    *buf = uv_buf_init(client->buffer, sizeof client->buffer);
+}
+
+static void
+read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
+{
+    struct client *client = stream->data;
+    if (size < 0) {
+        client_close(client);
+        return;
+    }
+    bytes_put(&client->line, buf->base, (size_t)size);
+    if (client->line.size > LIMIT_CONTROL_LINE_BYTES || client->is_busy) {
+        client_close(client); /* too long, or a second request before the reply */
+        return;
+    }
+    if (client->line.size == 0)
+        return;
+    uint8_t *end = memchr(client->line.data, '\n', client->line.size);
+    if (end == NULL)
+        return;
+    struct slice line = slice_of(client->line.data, (size_t)(end - client->line.data));
+    run_line(client, line);
+    bytes_clear(&client->line);
+}
+
+static void
+accept_cb(uv_stream_t *listener, int status)
+{
+    struct control *c = listener->data;
+    if (status != 0)
+        return;
+    struct client *client = mem_calloc(1, sizeof *client);
+    client->control = c;
+    (void)uv_pipe_init(&c->node->loop, &client->pipe, 0);
+    client->pipe.data = client;
+    list_push_back(&c->clients, &client->link);
+    c->client_count++;
+    if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 ||
+        c->client_count > LIMIT_CONTROL_CLIENTS ||
+        uv_read_start((uv_stream_t *)&client->pipe, alloc_cb, read_cb) != 0)
+        client_close(client);
+}
+
+/* --- life --- */
+
+enum status
+control_open(struct node *n, struct control **ret_control)
+{
+    struct control *c = mem_calloc(1, sizeof *c);
+    const char *path = n->config->control_socket;
+    c->node = n;
+    list_init(&c->clients);
+    list_init(&c->waiting);
+    list_init(&c->forwarded);
+    (void)uv_pipe_init(&n->loop, &c->listener, 0);
+    c->listener.data = c;
+    (void)unlink(path); /* the data directory's lock says that nobody else has it */
+    mode_t old = umask(0117);
+    int error = uv_pipe_bind(&c->listener, path);
+    umask(old);
+    if (error == 0)
+        error = uv_listen((uv_stream_t *)&c->listener, 16, accept_cb);
+    if (error != 0) {
+        log_event(LOG_ERROR, "control.refused", "socket=%s what=%s", log_quote(path),
+                  log_quote(uv_strerror(error)));
+        uv_close((uv_handle_t *)&c->listener, NULL);
+        (void)uv_run(&n->loop, UV_RUN_NOWAIT);
+        mem_free(c);
+        return ST_IO;
+    }
+    *ret_control = c;
+    return ST_OK;
+}
+
+static void
+fail_all(struct list *commands)
+{
+    struct list_node *node;
+    while ((node = list_first(commands)) != NULL)
+        command_fail(CONTAINER_OF(node, struct command, link), EXIT_FAILED,
+                     "the node is stopping");
+}
+
+static void
+listener_closed_cb(uv_handle_t *handle)
+{
+    mem_free(handle->data);
+}
+
+void
+control_close(struct control *c)
+{
+    fail_all(&c->waiting);
+    fail_all(&c->forwarded);
+    LIST_FOREACH_SAFE(node, &c->clients)
+    {
+        client_close(CONTAINER_OF(node, struct client, link));
+    }
+    (void)unlink(c->node->config->control_socket);
+    c->node->control = NULL;
+    uv_close((uv_handle_t *)&c->listener, listener_closed_cb);
+}
+
+void
+control_turn(struct control *c, uint64_t now_ms)
+{
+    struct list *lists[2] = {&c->waiting, &c->forwarded};
+    for (size_t i = 0; i < 2; i++) {
+        LIST_FOREACH_SAFE(node, lists[i])
+        {
+            struct command *command = CONTAINER_OF(node, struct command, link);
+            enum status st = ST_AGAIN;
+            if (i == 0)
+                st = replica_batch_status(c->node->replica, command->lead_count,
+                                          command->batch);
+            if (st == ST_OK)
+                command_done(command);
+            else if (st == ST_CLOSED)
+                command_fail(command, EXIT_NO_LEADER,
+                             "leadership was lost meanwhile: whether it happened is not "
+                             "known; look and try again");
+            else if (now_ms >= command->deadline_ms)
+                command_fail(command, EXIT_NO_LEADER,
+                             "no answer from a majority within %d s",
+                             CONTROL_DEADLINE_MS / 1000);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+# holdfastd: everything but main.c is in a library, so that tests can link it.
+noinst_LIBRARIES += src/server/libserver.a
+src_server_libserver_a_SOURCES = \
+	src/server/auth.c src/server/auth.h \
+	src/server/commands.c \
+	src/server/config.c src/server/config.h \
+	src/server/control.c src/server/control.h \
+	src/server/directory.c src/server/directory.h \
+	src/server/init.c src/server/init.h \
+	src/server/node.c src/server/node.h \
+	src/server/replica.c src/server/replica.h
+
+sbin_PROGRAMS += src/server/holdfastd
+src_server_holdfastd_SOURCES = src/server/main.c
+src_server_holdfastd_LDADD = $(SERVER_LIBS)

@@ -1,0 +1,106 @@
+/* holdfastd: the server. Reads its arguments and its config, then a node runs.
+ *
+ *   holdfastd --config FILE               run
+ *   holdfastd --config FILE --check-config
+ *   holdfastd --config FILE --init        make the data directory (holdfastctl data init)
+ */
+#include "base/log.h"
+#include "base/map.h"
+#include "server/init.h"
+#include "server/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char USAGE[] =
+    "usage: holdfastd --config FILE [--check-config | --init | --version]\n";
+
+struct arguments {
+    const char *config;
+    bool is_check;
+    bool is_init;
+};
+
+static bool
+parse_arguments(int argc, char **argv, struct arguments *ret_arguments)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+            ret_arguments->config = argv[++i];
+        else if (strcmp(argv[i], "--check-config") == 0)
+            ret_arguments->is_check = true;
+        else if (strcmp(argv[i], "--init") == 0)
+            ret_arguments->is_init = true;
+        else
+            return false;
+    }
+    return ret_arguments->config != NULL;
+}
+
+static int
+open_log(const struct config *c)
+{
+    if (c->log_file[0] == '\0')
+        return STDERR_FILENO;
+    int fd = open(c->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0)
+        (void)fprintf(stderr, "holdfastd: %s: %s\n", c->log_file, strerror(errno));
+    return fd;
+}
+
+static int
+run_node(struct config *c)
+{
+    struct node *n = NULL;
+    uint64_t keys[2];
+    int fd = open_log(c);
+    if (fd < 0)
+        return 1;
+    log_init(fd, c->node_id, c->log_level);
+    if (RAND_bytes((unsigned char *)keys, sizeof keys) != 1)
+        return 1;
+    map_seed(keys[0], keys[1]);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (node_open(c, &n) != ST_OK) {
+        if (fd != STDERR_FILENO)
+            (void)fprintf(stderr, "holdfastd: not started; %s says why\n", c->log_file);
+        return 1;
+    }
+    int code = node_run(n);
+    node_close(n);
+    return code;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct config *c = NULL;
+    char error[512] = "";
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        (void)printf("holdfastd %s\n", PACKAGE_VERSION);
+        return 0;
+    }
+    if (!parse_arguments(argc, argv, &arguments)) {
+        (void)fputs(USAGE, stderr);
+        return 2;
+    }
+    umask(077);
+    if (config_read(arguments.config, error, sizeof error, &c) != ST_OK) {
+        (void)fprintf(stderr, "holdfastd: %s\n", error);
+        return 1;
+    }
+    int code = 0;
+    if (arguments.is_init)
+        code = init_data(c);
+    else if (!arguments.is_check)
+        code = run_node(c);
+    config_free(c);
+    return code;
+}

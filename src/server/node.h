@@ -1,0 +1,56 @@
+/* Node: one running holdfastd: everything hangs off it, so that a test can run several
+ * in one process. The core thread is the one that calls node_run(). */
+#ifndef HF_SERVER_NODE_H
+#define HF_SERVER_NODE_H
+
+#include "cluster/cluster.h"
+#include "net/net.h"
+#include "raft/disk.h"
+#include "server/auth.h"
+#include "server/config.h"
+#include "server/replica.h"
+
+#include <uv.h>
+
+struct control;
+
+struct node {
+    struct config *config; /* borrowed */
+    uv_loop_t loop;
+    uv_prepare_t prepare;
+    uv_timer_t timer;
+    uv_async_t bell; /* net mail, disk completions, verified passwords */
+    uv_signal_t signals[3];
+    struct disk *disk;
+    struct replica *replica;
+    struct cluster *cluster;
+    struct net *net;
+    struct auth *auth;
+    struct control *control;
+    struct mailbox box;
+    struct mail *mail; /* taken out of the box, not yet handled */
+    struct net_target route;
+    uint64_t directory_version;
+    uint32_t *directory; /* numbers of the queues that net knows */
+    size_t directory_count;
+    uint64_t machine_memory_bytes;
+    uint64_t started_ms;
+    uint64_t drain_until_ms; /* 0: not stopping */
+    bool has_handed_over;
+    bool is_failed; /* fail-stop: the process must exit with 1 */
+    bool is_route_dirty;
+};
+
+uint64_t node_now_ms(void);  /* monotonic */
+uint64_t node_wall_ms(void); /* UNIX */
+
+/* Opens everything in the order disk, log, cluster, net, control; logs what failed and
+ * leaves nothing behind. */
+enum status node_open(struct config *config, struct node **ret_node) MUST_USE;
+/* Runs until it is stopped by a signal or by a failure. 0 or 1 for exit(). */
+int node_run(struct node *n);
+void node_close(struct node *n);
+/* Begins an orderly stop: hands leadership over, drains, then node_run returns. */
+void node_stop(struct node *n);
+
+#endif

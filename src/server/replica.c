@@ -1,0 +1,536 @@
+/* Replica: see replica.h for the states and invariants.
+ *
+ * Not here: what is decided (src/broker), what is kept (src/queue), when an entry
+ * counts as stored (raft/). The turn of the loop is the unit: events come in, then
+ * end_turn() submits what the broker decided, then take_parcels() lets out what may
+ * leave. */
+#include "server/replica.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "queue/image.h"
+#include "queue/journal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define IMAGE_STEP_OBJECTS  512
+#define IMAGE_BACKLOG_BYTES (4u << 20)
+#define SNAPSHOT_BYTES      (64u << 20)
+#define LEADER_TURN_MS      100 /* a leader's loop turns at least this often */
+
+enum phase {
+    PHASE_FOLLOWING,
+    PHASE_CLAIMING, /* elected; waits until everything before is applied */
+    PHASE_CLAIMED,  /* EPOCH is submitted */
+    PHASE_LEADING,
+};
+
+struct replica {
+    struct rlog *rlog;
+    struct state *state;
+    struct broker *broker;
+    struct image *image;
+    struct replica_callbacks callbacks;
+    uint64_t id;
+    uint64_t election_ms;
+    uint64_t snapshot_bytes;
+    uint64_t image_bytes; /* size of the last image */
+    uint64_t image_index;
+    uint64_t images_total;
+    uint64_t now_ms;
+    uint64_t wall_ms;
+    uint64_t last_turn_ms;
+    uint64_t term;
+    uint64_t leader;
+    uint64_t stamp_at_ms;  /* monotonic time when state->stamp_ms was applied here */
+    uint64_t last_applied; /* by the log */
+    uint64_t last_submitted;
+    uint64_t epoch_index; /* CLAIMED: of our EPOCH */
+    uint64_t lead_count;
+    uint64_t committed_batch;
+    uint64_t thaw_batch;  /* frozen: committed, it ends */
+    struct batch waiting; /* taken from the broker, refused for the moment */
+    bool has_waiting;
+    bool has_own_term; /* an entry of the present term is applied */
+    bool is_frozen;
+    bool wants_image;
+    enum phase phase;
+    enum rlog_role role;
+};
+
+static void
+event(struct replica *r, const char *name, uint64_t number)
+{
+    char fields[64];
+    (void)snprintf(fields, sizeof fields, "term=%llu index=%llu",
+                   (unsigned long long)r->term, (unsigned long long)number);
+    r->callbacks.event_cb(r->callbacks.ctx, name, fields);
+}
+
+static void
+tell_route(struct replica *r)
+{
+    r->callbacks.route_cb(r->callbacks.ctx, r->phase == PHASE_LEADING, r->leader);
+}
+
+static void
+cancel_image(struct replica *r)
+{
+    if (r->image == NULL)
+        return;
+    image_end(r->image);
+    r->image = NULL;
+    rlog_snapshot_cancel(r->rlog);
+}
+
+/* Drops what the broker decided and could not commit. The refused submit and the loss
+ * of leadership both end here. */
+static void
+stop_leading(struct replica *r, enum phase next)
+{
+    bool was_leading = r->phase == PHASE_LEADING;
+    if (r->has_waiting)
+        blob_put(r->waiting.entry);
+    r->has_waiting = false;
+    r->phase = next;
+    r->epoch_index = 0;
+    r->is_frozen = false;
+    r->thaw_batch = 0;
+    r->wants_image = false;
+    if (was_leading) {
+        broker_stop_leading(r->broker);
+        state_skip(r->state, r->last_applied); /* entries that are not commands */
+        assert(r->state->applied == r->last_applied && r->state->journal == NULL);
+        event(r, "leader.ended", r->last_applied);
+    }
+}
+
+/* CLAIMING: all that was submitted before has come back by apply, so the state's stamp
+ * is the last one of the log and EPOCH's can be no less. */
+static void
+try_epoch(struct replica *r)
+{
+    struct bytes entry = {0};
+    struct record record = {.type = RECORD_EPOCH, .leader = r->id};
+    if (r->phase != PHASE_CLAIMING || !r->has_own_term ||
+        r->last_applied < r->last_submitted)
+        return;
+    entry_begin(&entry,
+                broker_epoch_stamp(r->broker, r->now_ms, r->wall_ms, r->stamp_at_ms));
+    entry_add(&entry, &record);
+    struct blob *payload = blob_copy(slice_of(entry.data, entry.size));
+    bytes_fini(&entry);
+    r->phase = PHASE_CLAIMED;
+    if (rlog_submit(r->rlog, payload, false, &r->epoch_index) != ST_OK) {
+        if (r->phase == PHASE_CLAIMED)
+            r->phase = PHASE_CLAIMING; /* again at the next turn */
+        r->epoch_index = 0;
+        return;
+    }
+    r->last_submitted = r->epoch_index;
+}
+
+static void
+begin_leading(struct replica *r)
+{
+    assert(r->phase == PHASE_CLAIMED && r->state->journal == NULL);
+    r->phase = PHASE_LEADING;
+    r->lead_count++;
+    r->committed_batch = 0;
+    r->last_turn_ms = r->now_ms;
+    broker_lead(r->broker, r->now_ms, r->wall_ms, r->stamp_at_ms);
+    event(r, "leader.serving", r->last_applied);
+    tell_route(r);
+}
+
+static void
+apply_cb(void *ctx, const struct rlog_entry *entry)
+{
+    struct replica *r = ctx;
+    r->last_applied = entry->index;
+    if (entry->term == r->term)
+        r->has_own_term = true;
+    if (r->phase == PHASE_LEADING) {
+        /* Ours: applied when it was proposed. */
+        broker_committed(r->broker, entry->index);
+        return;
+    }
+    if (entry->type != RLOG_COMMAND) {
+        state_skip(r->state, entry->index);
+        return;
+    }
+    state_apply(r->state, entry->index, rlog_payload(entry));
+    r->stamp_at_ms = r->now_ms;
+    if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index)
+        begin_leading(r);
+}
+
+static void
+role_cb(void *ctx, enum rlog_role role, uint64_t term, uint64_t leader)
+{
+    struct replica *r = ctx;
+    bool was_leader = r->role == RLOG_LEADER && r->term == term;
+    if (term != r->term)
+        r->has_own_term = false;
+    r->term = term;
+    r->leader = leader;
+    r->role = role;
+    if (role == RLOG_LEADER && !was_leader) {
+        if (r->phase != PHASE_FOLLOWING)
+            stop_leading(r, PHASE_CLAIMING);
+        r->phase = PHASE_CLAIMING;
+        r->last_submitted = 0; /* the own-term entry comes after all old ones */
+        event(r, "leader.elected", r->last_applied);
+    } else if (role != RLOG_LEADER && r->phase != PHASE_FOLLOWING) {
+        stop_leading(r, PHASE_FOLLOWING);
+    }
+    tell_route(r);
+}
+
+/* Feeds the image of the newest snapshot into a new state. */
+static enum status
+load_image(struct replica *r, struct state **ret_state)
+{
+    struct image_loader *loader = image_loader_new();
+    uint64_t offset = 0;
+    for (;;) { /* bound: the image's size */
+        struct blob *piece = NULL;
+        enum status st =
+            rlog_snapshot_read(r->rlog, offset, LIMIT_SNAPSHOT_CHUNK, &piece);
+        if (st == ST_OK && piece->size > 0)
+            st = image_loader_feed(loader, blob_slice(piece));
+        if (st != ST_OK) {
+            blob_put(piece);
+            image_loader_free(loader);
+            return st;
+        }
+        size_t size = piece->size;
+        blob_put(piece);
+        if (size == 0)
+            break;
+        offset += size;
+    }
+    return image_loader_finish(loader, ret_state);
+}
+
+static enum status
+restore_cb(void *ctx, uint64_t index, uint64_t term)
+{
+    struct replica *r = ctx;
+    struct state *fresh = NULL;
+    (void)term;
+    assert(r->phase == PHASE_FOLLOWING);
+    enum status st = load_image(r, &fresh);
+    if (st != ST_OK)
+        return st;
+    if (fresh->applied > index) {
+        state_free(fresh);
+        return ST_CORRUPT;
+    }
+    cancel_image(r);
+    struct state *old = r->state;
+    r->state = fresh;
+    state_skip(fresh, index);
+    fresh->directory_version = old->directory_version + 1;
+    broker_set_state(r->broker, fresh);
+    state_free(old);
+    r->last_applied = index;
+    r->stamp_at_ms = 0;
+    event(r, "snapshot.restored", index);
+    return ST_OK;
+}
+
+static void
+fatal_cb(void *ctx, enum status why, const char *what)
+{
+    struct replica *r = ctx;
+    r->callbacks.fatal_cb(r->callbacks.ctx, why, what);
+}
+
+static void
+send_cb(void *ctx, uint64_t peer, const struct rlog_frame *frame)
+{
+    struct replica *r = ctx;
+    r->callbacks.send_cb(r->callbacks.ctx, peer, frame);
+}
+
+enum status
+replica_open(const struct replica_options *options,
+             struct rlog_disk *disk,
+             const struct replica_callbacks *callbacks,
+             uint64_t now_ms,
+             uint64_t wall_ms,
+             struct replica **ret_replica)
+{
+    struct replica *r = mem_calloc(1, sizeof *r);
+    r->callbacks = *callbacks;
+    r->id = options->rlog.id;
+    r->election_ms = options->rlog.election_ms;
+    r->snapshot_bytes =
+        options->snapshot_bytes != 0 ? options->snapshot_bytes : SNAPSHOT_BYTES;
+    r->now_ms = r->last_turn_ms = now_ms;
+    r->wall_ms = wall_ms;
+    r->role = RLOG_FOLLOWER;
+    r->state = state_new();
+    r->broker = broker_new(r->state, &options->broker);
+    const struct rlog_callbacks log_callbacks = {
+        .send_cb = send_cb,
+        .apply_cb = apply_cb,
+        .role_cb = role_cb,
+        .restore_cb = restore_cb,
+        .fatal_cb = fatal_cb,
+        .ctx = r,
+    };
+    enum status st = rlog_open(&options->rlog, disk, &log_callbacks, now_ms, &r->rlog);
+    if (st != ST_OK) {
+        replica_close(r);
+        return st;
+    }
+    *ret_replica = r;
+    return ST_OK;
+}
+
+void
+replica_close(struct replica *r)
+{
+    if (r == NULL)
+        return;
+    if (r->rlog != NULL)
+        cancel_image(r);
+    if (r->phase == PHASE_LEADING)
+        stop_leading(r, PHASE_FOLLOWING);
+    broker_free(r->broker);
+    rlog_close(r->rlog);
+    state_free(r->state);
+    mem_free(r);
+}
+
+/* P3. A stopped or cut-off leader must not speak before it has shown that it still
+ * leads. */
+static void
+check_frozen(struct replica *r, uint64_t now_ms)
+{
+    struct rlog_status status;
+    if (r->phase != PHASE_LEADING)
+        return;
+    rlog_get_status(r->rlog, &status);
+    bool is_late = now_ms - r->last_turn_ms > r->election_ms / 2;
+    bool is_alone = now_ms > status.majority_heard_ms &&
+                    now_ms - status.majority_heard_ms > r->election_ms;
+    if (!is_late && !is_alone)
+        return;
+    if (is_late || !r->is_frozen)
+        r->thaw_batch = 0; /* one made before the gap proves nothing */
+    if (!r->is_frozen)
+        event(r, "leader.frozen", r->last_applied);
+    r->is_frozen = true;
+    broker_hold(r->broker, true);
+}
+
+static void
+check_thawed(struct replica *r)
+{
+    if (!r->is_frozen || r->phase != PHASE_LEADING)
+        return;
+    if (r->thaw_batch == 0) {
+        r->thaw_batch = broker_barrier(r->broker);
+        return;
+    }
+    if (broker_committed_batch(r->broker) < r->thaw_batch)
+        return;
+    r->is_frozen = false;
+    r->thaw_batch = 0;
+    broker_hold(r->broker, false);
+    event(r, "leader.thawed", r->last_applied);
+}
+
+void
+replica_tick(struct replica *r, uint64_t now_ms, uint64_t wall_ms)
+{
+    r->now_ms = now_ms;
+    r->wall_ms = wall_ms;
+    check_frozen(r, now_ms);
+    r->last_turn_ms = now_ms;
+    if (now_ms >= rlog_deadline(r->rlog))
+        rlog_tick(r->rlog, now_ms);
+    try_epoch(r);
+    if (r->phase == PHASE_LEADING)
+        broker_tick(r->broker, now_ms, wall_ms);
+}
+
+bool
+replica_takes_requests(const struct replica *r)
+{
+    return !r->wants_image && !r->has_waiting &&
+           broker_open_bytes(r->broker) < LIMIT_ENTRY_BYTES;
+}
+
+void
+replica_handle(struct replica *r, struct parcel *parcel)
+{
+    broker_handle(r->broker, parcel);
+}
+
+/* One batch to the log. False: no more now. */
+static bool
+submit_one(struct replica *r)
+{
+    uint64_t index = 0;
+    if (!r->has_waiting && !broker_take_batch(r->broker, &r->waiting))
+        return false;
+    r->has_waiting = false;
+    struct batch batch = r->waiting;
+    /* The log takes a reference in every case; ours is for another try. */
+    enum status st = rlog_submit(r->rlog, blob_get(batch.entry), batch.is_sync, &index);
+    if (r->phase != PHASE_LEADING) { /* lost inside the call */
+        blob_put(batch.entry);
+        return false;
+    }
+    if (st == ST_AGAIN) {
+        r->waiting = batch;
+        r->has_waiting = true;
+        return false;
+    }
+    blob_put(batch.entry);
+    if (st != ST_OK) {
+        stop_leading(r, PHASE_CLAIMING);
+        tell_route(r);
+        return false;
+    }
+    r->last_submitted = index;
+    broker_submitted(r->broker, batch.number, index);
+    return true;
+}
+
+/* P4. */
+static void
+try_begin_image(struct replica *r)
+{
+    uint64_t least =
+        r->image_bytes > r->snapshot_bytes ? r->image_bytes : r->snapshot_bytes;
+    if (r->image != NULL)
+        return;
+    if (!r->wants_image && rlog_log_bytes(r->rlog) < least)
+        return;
+    r->wants_image = r->phase == PHASE_LEADING;
+    if (r->phase == PHASE_LEADING && (r->last_applied < r->last_submitted ||
+                                      r->has_waiting || !broker_is_settled(r->broker)))
+        return;
+    if (r->phase != PHASE_LEADING && r->phase != PHASE_FOLLOWING)
+        return;
+    r->wants_image = false;
+    if (rlog_snapshot_begin(r->rlog, &r->image_index) != ST_OK)
+        return;
+    assert(r->state->applied == r->image_index);
+    r->image = image_begin(r->state);
+    r->image_bytes = 0;
+    event(r, "snapshot.begun", r->image_index);
+}
+
+static void
+go_on_with_image(struct replica *r)
+{
+    struct blob *piece = NULL;
+    if (r->image == NULL || rlog_snapshot_backlog_bytes(r->rlog) > IMAGE_BACKLOG_BYTES)
+        return;
+    image_step(r->image, IMAGE_STEP_OBJECTS);
+    while ((piece = image_next(r->image)) != NULL) {
+        r->image_bytes += piece->size;
+        rlog_snapshot_write(r->rlog, piece);
+    }
+    if (!image_is_done(r->image))
+        return;
+    image_end(r->image);
+    r->image = NULL;
+    rlog_snapshot_finish(r->rlog);
+    r->images_total++;
+    event(r, "snapshot.encoded", r->image_index);
+}
+
+void
+replica_end_turn(struct replica *r, uint64_t now_ms)
+{
+    r->now_ms = now_ms;
+    check_thawed(r);
+    while (r->phase == PHASE_LEADING && submit_one(r))
+        ; /* bound: batches of one turn */
+    try_epoch(r);
+    try_begin_image(r);
+    go_on_with_image(r);
+}
+
+void
+replica_take_parcels(struct replica *r, uint64_t now_ms, struct mail_chain *out)
+{
+    check_frozen(r, now_ms);
+    check_thawed(r);
+    broker_take_parcels(r->broker, out);
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t
+replica_deadline(const struct replica *r)
+{
+    uint64_t at = rlog_deadline(r->rlog);
+    if (r->phase == PHASE_LEADING) {
+        at = least(at, r->now_ms + LEADER_TURN_MS);
+        at = least(at, broker_deadline(r->broker));
+        if (r->is_frozen && r->thaw_batch == 0)
+            at = r->now_ms;
+    }
+    if (r->phase == PHASE_CLAIMING && r->has_own_term)
+        at = least(at, r->now_ms + LEADER_TURN_MS);
+    if (r->image != NULL)
+        at = least(at, r->now_ms + 1);
+    return at;
+}
+
+void
+replica_get_status(const struct replica *r, struct replica_status *ret_status)
+{
+    memset(ret_status, 0, sizeof *ret_status);
+    rlog_get_status(r->rlog, &ret_status->log);
+    ret_status->is_serving = r->phase == PHASE_LEADING && !r->is_frozen;
+    ret_status->is_frozen = r->is_frozen;
+    ret_status->digest_index = r->state->applied;
+    ret_status->images_total = r->images_total;
+}
+
+struct rlog *
+replica_rlog(struct replica *r)
+{
+    return r->rlog;
+}
+
+struct state *
+replica_state(struct replica *r)
+{
+    return r->state;
+}
+
+struct broker *
+replica_broker(struct replica *r)
+{
+    return r->broker;
+}
+
+uint64_t
+replica_lead_count(const struct replica *r)
+{
+    return r->lead_count;
+}
+
+enum status
+replica_batch_status(const struct replica *r, uint64_t lead_count, uint64_t batch)
+{
+    if (r->phase != PHASE_LEADING || r->lead_count != lead_count)
+        return ST_CLOSED;
+    return broker_committed_batch(r->broker) >= batch ? ST_OK : ST_AGAIN;
+}

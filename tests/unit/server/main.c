@@ -1,0 +1,15 @@
+/* Unit tests of src/server. */
+#include "suites.h"
+
+#include <stdlib.h>
+
+int
+main(void)
+{
+    SRunner *runner = srunner_create(config_suite());
+    srunner_add_suite(runner, auth_suite());
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

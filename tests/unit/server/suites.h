@@ -1,0 +1,10 @@
+/* The suites of src/server's unit tests. */
+#ifndef HF_TESTS_SERVER_SUITES_H
+#define HF_TESTS_SERVER_SUITES_H
+
+#include <check.h>
+
+Suite *auth_suite(void);
+Suite *config_suite(void);
+
+#endif
