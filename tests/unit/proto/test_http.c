@@ -6,6 +6,7 @@
 #define HOST    "Host: demo.q.localhost:9443\r\n"
 #define UPGRADE "Upgrade: websocket\r\nConnection: Upgrade\r\n"
 #define KEY     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#undef VERSION /* the build's own */
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
 #define GOOD    "GET / HTTP/1.1\r\n" HOST UPGRADE KEY VERSION
 

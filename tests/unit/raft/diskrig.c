@@ -274,7 +274,8 @@ diskrig_settle(struct diskrig *g)
         rlog_get_status(g->r, &s);
         struct disk_status ds;
         disk_get_status(g->disk, &ds);
-        bool is_quiet = s.applied_index == s.last_index && ds.waiting_bytes == 0 &&
+        bool is_quiet = s.stored_index == s.last_index &&
+                        s.applied_index == s.commit_index && ds.waiting_bytes == 0 &&
                         !rlog_snapshot_is_running(g->r);
         quiet = is_quiet ? quiet + 1 : 0;
     }
