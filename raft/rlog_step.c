@@ -185,6 +185,27 @@ apply_change(struct rlog *r, const struct rlog_entry *e)
     rlog_step(r, &event, NULL);
 }
 
+/* True when there was something to tell. An entry is never applied under an older role
+ * than it was committed in: a deposed leader would take another's entries for its own. */
+static bool
+tell_role(struct rlog *r)
+{
+    enum rlog_role role = RLOG_FOLLOWER;
+    if (r->raft.state == RAFT_LEADER)
+        role = RLOG_LEADER;
+    else if (r->raft.state == RAFT_CANDIDATE)
+        role = RLOG_CANDIDATE;
+    uint64_t term = raft_current_term(&r->raft);
+    uint64_t leader = rlog_known_leader(r);
+    if (role == r->told_role && term == r->told_term && leader == r->told_leader)
+        return false;
+    r->told_role = role;
+    r->told_term = term;
+    r->told_leader = leader;
+    r->callbacks.role_cb(r->callbacks.ctx, role, term, leader);
+    return true;
+}
+
 /* R7: what is committed and present, in order, never while a snapshot is installed. */
 static void
 apply_some(struct rlog *r)
@@ -193,6 +214,7 @@ apply_some(struct rlog *r)
     uint64_t bytes = 0;
     r->has_more_to_apply = false;
     while (!r->is_installing && !r->is_stopped) {
+        tell_role(r);
         uint64_t end = r->commit < r->log.last ? r->commit : r->log.last;
         if (!rlog_guard_is_on(RLOG_GUARD_R7))
             end = r->log.last;
@@ -222,25 +244,6 @@ apply_some(struct rlog *r)
     rlog_entries_evict(&r->log, keep_from, LIMIT_LOG_CACHE_BYTES);
 }
 
-static bool
-tell_role(struct rlog *r)
-{
-    enum rlog_role role = RLOG_FOLLOWER;
-    if (r->raft.state == RAFT_LEADER)
-        role = RLOG_LEADER;
-    else if (r->raft.state == RAFT_CANDIDATE)
-        role = RLOG_CANDIDATE;
-    uint64_t term = raft_current_term(&r->raft);
-    uint64_t leader = rlog_known_leader(r);
-    if (role == r->told_role && term == r->told_term && leader == r->told_leader)
-        return false;
-    r->told_role = role;
-    r->told_term = term;
-    r->told_leader = leader;
-    r->callbacks.role_cb(r->callbacks.ctx, role, term, leader);
-    return true;
-}
-
 void
 rlog_settle(struct rlog *r)
 {
@@ -248,8 +251,8 @@ rlog_settle(struct rlog *r)
         return;
     r->is_settling = true;
     do {
-        if (!r->is_stopped)
-            apply_some(r);
+        tell_role(r);
+        apply_some(r);
         if (!r->is_stopped)
             rlog_gate_check(r);
         if (!r->is_stopped)
