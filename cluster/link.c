@@ -408,7 +408,8 @@ start(const struct link_options *options,
       struct link **ret_link)
 {
     struct link *l = mem_try_calloc(1, sizeof *l);
-    if (l == NULL || (!is_dialled && cluster_tls_session(options->tls, fd, false, &l->ssl)) ||
+    if (l == NULL ||
+        (!is_dialled && cluster_tls_session(options->tls, fd, false, &l->ssl)) ||
         uv_poll_init(options->loop, &l->poll, fd) != 0) {
         if (l != NULL)
             SSL_free(l->ssl);

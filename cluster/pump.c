@@ -67,8 +67,8 @@ pump_in(struct pump *p, SSL *ssl, struct intake *in, pump_frame_cb *cb, void *ct
         size_t count = 0;
         uint8_t *body = intake_room(in, &room);
         bool is_direct = room > 0;
-        enum status status = cluster_tls_read(ssl, is_direct ? body : scratch,
-                                      is_direct ? room : sizeof scratch, &count);
+        enum status status = cluster_tls_read(
+            ssl, is_direct ? body : scratch, is_direct ? room : sizeof scratch, &count);
         if (status != ST_OK)
             return status;
         done += count;

@@ -29,8 +29,8 @@ pump_out(struct pump *p, SSL *ssl, struct outq *out, bool *ret_is_blocked) MUST_
 
 /* ST_OK: the budget is used up, or the callback said stop; in the first case more may
  * lie in OpenSSL's buffer without the socket being readable. ST_AGAIN: nothing more
- * now. ST_CLOSED, ST_INVALID: see cluster_tls_read(). ST_CORRUPT, ST_RANGE, ST_NOMEM: what came
- * was no frame, was above the limit, or found no memory. */
+ * now. ST_CLOSED, ST_INVALID: see cluster_tls_read(). ST_CORRUPT, ST_RANGE, ST_NOMEM:
+ * what came was no frame, was above the limit, or found no memory. */
 enum status pump_in(
     struct pump *p, SSL *ssl, struct intake *in, pump_frame_cb *cb, void *ctx) MUST_USE;
 

@@ -175,7 +175,9 @@ copy_text(const char *text)
 }
 
 enum status
-cluster_tls_open(const struct cluster_tls_options *options, char why[TLS_WHY_MAX], struct tls **ret_tls)
+cluster_tls_open(const struct cluster_tls_options *options,
+                 char why[TLS_WHY_MAX],
+                 struct tls **ret_tls)
 {
     struct tls *t = mem_calloc(1, sizeof *t);
     t->id = options->id;

@@ -33,8 +33,8 @@ struct cluster_tls_options {
 
 /* Reads and checks the three files. ST_INVALID: why says which and what is wrong. */
 enum status cluster_tls_open(const struct cluster_tls_options *options,
-                     char why[TLS_WHY_MAX],
-                     struct tls **ret_tls) MUST_USE;
+                             char why[TLS_WHY_MAX],
+                             struct tls **ret_tls) MUST_USE;
 void cluster_tls_free(struct tls *t); /* sessions live on */
 /* Reads the files again; on failure all stays as it was. */
 enum status cluster_tls_reload(struct tls *t, char why[TLS_WHY_MAX]) MUST_USE;
@@ -42,18 +42,22 @@ enum status cluster_tls_reload(struct tls *t, char why[TLS_WHY_MAX]) MUST_USE;
 int64_t cluster_tls_expires_s(const struct tls *t);
 
 /* A session on fd (borrowed). ST_NOMEM. */
-enum status
-cluster_tls_session(const struct tls *t, int fd, bool is_client, SSL **ret_ssl) MUST_USE;
+enum status cluster_tls_session(const struct tls *t,
+                                int fd,
+                                bool is_client,
+                                SSL **ret_ssl) MUST_USE;
 
-/* ST_OK; ST_AGAIN: cluster_tls_wants_write() says what to wait for; ST_CLOSED: the other side
- * ended or reset it; ST_INVALID: TLS failed, cluster_tls_why() says how. */
+/* ST_OK; ST_AGAIN: cluster_tls_wants_write() says what to wait for; ST_CLOSED: the
+ * other side ended or reset it; ST_INVALID: TLS failed, cluster_tls_why() says how. */
 enum status cluster_tls_handshake(SSL *ssl) MUST_USE;
-enum status cluster_tls_read(SSL *ssl, uint8_t *out, size_t size, size_t *ret_size) MUST_USE;
+enum status
+cluster_tls_read(SSL *ssl, uint8_t *out, size_t size, size_t *ret_size) MUST_USE;
 enum status cluster_tls_write(SSL *ssl, struct slice bytes, size_t *ret_size) MUST_USE;
 bool cluster_tls_wants_write(const SSL *ssl);
 /* Changes our sending key before the next write; no write may be half done. */
 void cluster_tls_rekey(SSL *ssl);
-void cluster_tls_say_goodbye(SSL *ssl); /* close_notify, as far as it goes without waiting */
+void
+cluster_tls_say_goodbye(SSL *ssl); /* close_notify, as far as it goes without waiting */
 /* The cause of the last ST_INVALID of this thread. */
 void cluster_tls_why(const SSL *ssl, char out[TLS_WHY_MAX]);
 

@@ -186,7 +186,8 @@ apply_change(struct rlog *r, const struct rlog_entry *e)
 }
 
 /* True when there was something to tell. An entry is never applied under an older role
- * than it was committed in: a deposed leader would take another's entries for its own. */
+ * than it was committed in: a deposed leader would take another's entries for its own.
+ */
 static bool
 tell_role(struct rlog *r)
 {
@@ -197,7 +198,8 @@ tell_role(struct rlog *r)
         role = RLOG_CANDIDATE;
     uint64_t term = raft_current_term(&r->raft);
     uint64_t leader = rlog_known_leader(r);
-    if (role == r->told_role && term == r->told_term && leader == r->told_leader)
+    if (r->is_stopped ||
+        (role == r->told_role && term == r->told_term && leader == r->told_leader))
         return false;
     r->told_role = role;
     r->told_term = term;
@@ -257,7 +259,7 @@ rlog_settle(struct rlog *r)
             rlog_gate_check(r);
         if (!r->is_stopped)
             rlog_tick_handover(r);
-    } while (!r->is_stopped && tell_role(r));
+    } while (tell_role(r));
     if (!r->is_stopped)
         rlog_ask_sync(r);
     r->is_settling = false;

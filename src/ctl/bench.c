@@ -121,7 +121,8 @@ take_delivery(struct bench *b, struct worker *w, struct slice frame, uint64_t no
 {
     char ack[64];
     if (frame.size > 60 && memcmp(frame.data, "{\"id\":\"", 7) == 0 &&
-        memmem(frame.data, 220 < frame.size ? 220 : frame.size, "\"body\":", 7) != NULL) {
+        memmem(frame.data, 220 < frame.size ? 220 : frame.size, "\"body\":", 7) !=
+            NULL) {
         int size = snprintf(ack, sizeof ack, "{\"id\":\"%.36s\",\"ack\":1}",
                             (const char *)frame.data + 7);
         wsclient_send(w->client, slice_of(ack, (size_t)size), true);
@@ -208,12 +209,13 @@ report(const struct bench *b)
                      (unsigned long long)b->received, (unsigned long long)b->acked,
                      confirm_rate, ack_rate, p[0], p[1], p[2], p[3]);
     else
-        (void)printf("confirmed %llu (%.0f/s), refused %llu, acknowledged %llu (%.0f/s)\n"
-                     "publish to confirm: p50 %llu us, p90 %llu us, p99 %llu us, max %llu "
-                     "us\n",
-                     (unsigned long long)b->confirmed, confirm_rate,
-                     (unsigned long long)b->refused, (unsigned long long)b->acked,
-                     ack_rate, p[0], p[1], p[2], p[3]);
+        (void)printf(
+            "confirmed %llu (%.0f/s), refused %llu, acknowledged %llu (%.0f/s)\n"
+            "publish to confirm: p50 %llu us, p90 %llu us, p99 %llu us, max %llu "
+            "us\n",
+            (unsigned long long)b->confirmed, confirm_rate,
+            (unsigned long long)b->refused, (unsigned long long)b->acked, ack_rate,
+            p[0], p[1], p[2], p[3]);
 }
 
 static void
@@ -262,7 +264,8 @@ ctl_bench(const struct options *o, int argc, char **argv)
 {
     struct bench *b = mem_calloc(1, sizeof *b);
     bool is_broken = false;
-    bool is_left = false; /* a logout without an answer: the session's time limit ends it */
+    bool is_left =
+        false; /* a logout without an answer: the session's time limit ends it */
     (void)argc;
     (void)argv;
     b->options = o;

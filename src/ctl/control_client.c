@@ -34,7 +34,10 @@ dial(const char *path)
 }
 
 static enum status
-exchange(int fd, const struct bytes *request, uint64_t timeout_secs, struct bytes *reply)
+exchange(int fd,
+         const struct bytes *request,
+         uint64_t timeout_secs,
+         struct bytes *reply)
 {
     size_t sent = 0;
     while (sent < request->size) { /* bound: the request */
@@ -73,7 +76,8 @@ print_reply(const struct options *o, const struct bytes *reply)
             json_unescape(words->value, &text) != ST_OK)
             code = CTL_FAILED;
         if (o->is_json && json != NULL)
-            (void)printf("%.*s\n", (int)json->value.size, (const char *)json->value.data);
+            (void)printf("%.*s\n", (int)json->value.size,
+                         (const char *)json->value.data);
         if (code != 0)
             (void)fprintf(stderr, "holdfastctl: %.*s\n", (int)text.size,
                           (const char *)text.data);

@@ -1,5 +1,5 @@
-/* data init: holdfastd makes the directory, since it knows the formats; it is looked for
- * beside holdfastctl, then on PATH. */
+/* data init: holdfastd makes the directory, since it knows the formats; it is looked
+ * for beside holdfastctl, then on PATH. */
 #include "ctl/commands.h"
 
 #include <errno.h>
@@ -46,6 +46,7 @@ ctl_data(const struct options *o, int argc, char **argv)
     else
         (void)execlp("holdfastd", "holdfastd", "--config", o->config, "--init",
                      (char *)NULL);
-    (void)fprintf(stderr, "holdfastctl: holdfastd cannot be run: %s\n", strerror(errno));
+    (void)fprintf(stderr, "holdfastctl: holdfastd cannot be run: %s\n",
+                  strerror(errno));
     return CTL_FAILED;
 }

@@ -48,8 +48,8 @@ get_text(const struct json_object *o, const char *key, char *out, size_t size)
     const struct json_member *m = json_find(o, key);
     struct bytes text = {0};
     enum status st = ST_INVALID;
-    if (m != NULL && m->type == JSON_STRING && json_unescape(m->value, &text) == ST_OK &&
-        text.size < size) {
+    if (m != NULL && m->type == JSON_STRING &&
+        json_unescape(m->value, &text) == ST_OK && text.size < size) {
         if (text.size > 0)
             memcpy(out, text.data, text.size);
         out[text.size] = '\0';
@@ -151,7 +151,9 @@ log_in(struct wsclient *c, const struct options *o, const char *role, const char
 }
 
 enum ctl_exit
-login_connect(const struct options *o, const char *role, const char *extra,
+login_connect(const struct options *o,
+              const char *role,
+              const char *extra,
               struct wsclient **ret_client)
 {
     char error[256] = "";

@@ -11,15 +11,17 @@ struct login {
     char password[129];
 };
 
-/* role: "publisher", "subscriber", "admin". The file is the JSON of queue create, or its
- * "logins" alone. Says on stderr what is wrong. */
-enum status login_read(const char *file, const char *role, struct login *ret_login)
-    MUST_USE;
+/* role: "publisher", "subscriber", "admin". The file is the JSON of queue create, or
+ * its "logins" alone. Says on stderr what is wrong. */
+enum status
+login_read(const char *file, const char *role, struct login *ret_login) MUST_USE;
 
 /* Connects and logs in with --url, --ca, --host, --login-file; extra is put behind the
  * login's fields (",\"capacity\":5" or ""). CTL_DONE, or what to exit with; it was said
  * on stderr then. */
-enum ctl_exit login_connect(const struct options *o, const char *role, const char *extra,
+enum ctl_exit login_connect(const struct options *o,
+                            const char *role,
+                            const char *extra,
                             struct wsclient **ret_client) MUST_USE;
 
 /* A reply: its code (0 success) and reason printed to stderr when it failed. */

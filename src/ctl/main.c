@@ -13,13 +13,15 @@ static const char HELP[] =
     "  cluster leader                   the leader's id\n"
     "  cluster step-down [--to ID]      hand leadership over\n"
     "  queue create NAME [--tier standard|dev]\n"
-    "                                   prints the host name and the three logins, once\n"
+    "                                   prints the host name and the three logins, "
+    "once\n"
     "  queue list | show NAME | delete NAME\n"
     "\n"
     "On this machine:\n"
     "  data init --config FILE          make a node's data directory, once\n"
     "\n"
-    "As a client (--url wss://HOST:PORT/ --login-file FILE [--ca FILE] [--host NAME]):\n"
+    "As a client (--url wss://HOST:PORT/ --login-file FILE [--ca FILE] [--host "
+    "NAME]):\n"
     "  pub [BODY | -]                   publish BODY, or each line of standard input\n"
     "      [--durability 0|1|2] [--delay SECS] [--key KEY] [--binary] [--copy]\n"
     "  sub [--count N] [--capacity N] [--no-ack] [--copy]\n"
@@ -50,7 +52,8 @@ main(int argc, char **argv)
     static const struct {
         const char *noun;
         enum ctl_exit (*run)(const struct options *o, int argc, char **argv);
-    } own[] = {{"pub", ctl_pub}, {"sub", ctl_sub}, {"bench", ctl_bench}, {"data", ctl_data}};
+    } own[] = {
+        {"pub", ctl_pub}, {"sub", ctl_sub}, {"bench", ctl_bench}, {"data", ctl_data}};
     (void)signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         (void)printf("holdfastctl %s\n", PACKAGE_VERSION);

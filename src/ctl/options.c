@@ -67,9 +67,10 @@ set_option(struct options *o, const struct option_info *info, char *text)
     }
     errno = 0;
     unsigned long long v = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || errno != 0 || *end != '\0' || v < info->least ||
-        v > info->most) {
-        (void)fprintf(stderr, "holdfastctl: --%s takes a whole number from %llu to %llu\n",
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || *end != '\0' ||
+        v < info->least || v > info->most) {
+        (void)fprintf(stderr,
+                      "holdfastctl: --%s takes a whole number from %llu to %llu\n",
                       info->name, (unsigned long long)info->least,
                       (unsigned long long)info->most);
         return ST_INVALID;
@@ -101,7 +102,8 @@ options_parse(int argc, char **argv, struct options *ret_options, int *ret_count
         };
     int choice;
     optind = 1;
-    while ((choice = getopt_long(argc, argv, "", table, NULL)) != -1) { /* bound: argc */
+    while ((choice = getopt_long(argc, argv, "", table, NULL)) !=
+           -1) { /* bound: argc */
         if (choice < 0 || (size_t)choice >= OPTION_COUNT)
             return ST_INVALID; /* getopt_long said what */
         if (set_option(&o, &OPTIONS[choice], optarg) != ST_OK)

@@ -45,7 +45,9 @@ struct options {
 
 /* Takes options out of argv wherever they stand; what is left (nouns, verbs, values) is
  * moved to the front and counted in ret_count. Says on stderr what is wrong. */
-enum status options_parse(int argc, char **argv, struct options *ret_options,
+enum status options_parse(int argc,
+                          char **argv,
+                          struct options *ret_options,
                           int *ret_count) MUST_USE;
 
 #endif

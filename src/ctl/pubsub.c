@@ -41,7 +41,8 @@ publish_one(const struct options *o, struct wsclient *c, struct slice body)
     struct slice reply;
     struct json_object parsed;
     if (!o->is_binary && !utf8_is_valid(body)) {
-        (void)fprintf(stderr, "holdfastctl: the body is not UTF-8 text: use --binary\n");
+        (void)fprintf(stderr,
+                      "holdfastctl: the body is not UTF-8 text: use --binary\n");
         return CTL_USAGE;
     }
     publish_text(o, body, &text);
@@ -135,8 +136,11 @@ send_ack(struct wsclient *c, const struct json_object *m)
 
 /* One frame: a message is printed and acknowledged; true when it was one. */
 static bool
-take_frame(const struct options *o, struct wsclient *c, struct slice frame,
-           uint64_t *unanswered, enum ctl_exit *ret_code)
+take_frame(const struct options *o,
+           struct wsclient *c,
+           struct slice frame,
+           uint64_t *unanswered,
+           enum ctl_exit *ret_code)
 {
     struct json_object m;
     bool is_message = false;
@@ -173,7 +177,8 @@ ctl_sub(const struct options *o, int argc, char **argv)
     (void)argc;
     (void)argv;
     /* No more than asked for: what is held and not wanted would go back at the end. */
-    uint64_t capacity = o->count != 0 && o->count < o->capacity ? o->count : o->capacity;
+    uint64_t capacity =
+        o->count != 0 && o->count < o->capacity ? o->count : o->capacity;
     if (!o->is_copy)
         (void)snprintf(extra, sizeof extra, ",\"capacity\":%llu",
                        (unsigned long long)capacity);

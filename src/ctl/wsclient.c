@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -121,7 +121,10 @@ dial_one(const struct addrinfo *a, uint64_t deadline_ms)
 }
 
 static int
-dial(const struct address *address, uint64_t deadline_ms, char *error, size_t error_size)
+dial(const struct address *address,
+     uint64_t deadline_ms,
+     char *error,
+     size_t error_size)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
@@ -154,16 +157,20 @@ handshake(struct wsclient *c, uint64_t deadline_ms, char *error, size_t error_si
             continue;
         long verify = SSL_get_verify_result(c->ssl);
         const char *what = now_ms() >= deadline_ms ? "no answer in time"
-                           : verify != X509_V_OK   ? X509_verify_cert_error_string(verify)
-                                                   : "the connection was closed";
+                           : verify != X509_V_OK ? X509_verify_cert_error_string(verify)
+                                                 : "the connection was closed";
         (void)snprintf(error, error_size, "TLS: %s", what);
         return ST_CLOSED;
     }
 }
 
 static enum status
-start_tls(struct wsclient *c, const char *ca, const char *name, uint64_t deadline_ms,
-          char *error, size_t error_size)
+start_tls(struct wsclient *c,
+          const char *ca,
+          const char *name,
+          uint64_t deadline_ms,
+          char *error,
+          size_t error_size)
 {
     c->context = SSL_CTX_new(TLS_client_method());
     if (c->context == NULL)
@@ -227,7 +234,10 @@ flush_until(struct wsclient *c, uint64_t deadline_ms)
 }
 
 static enum status
-upgrade(struct wsclient *c, const char *host, uint64_t deadline_ms, char *error,
+upgrade(struct wsclient *c,
+        const char *host,
+        uint64_t deadline_ms,
+        char *error,
         size_t error_size)
 {
     uint8_t nonce[16];
@@ -242,14 +252,17 @@ upgrade(struct wsclient *c, const char *host, uint64_t deadline_ms, char *error,
     if (flush_until(c, deadline_ms) != ST_OK)
         return ST_CLOSED;
     for (;;) { /* bound: the deadline */
-        uint8_t *end = c->in.size == 0 ? NULL : memmem(c->in.data, c->in.size, "\r\n\r\n", 4);
+        uint8_t *end =
+            c->in.size == 0 ? NULL : memmem(c->in.data, c->in.size, "\r\n\r\n", 4);
         if (end != NULL) {
-            bool is_good = c->in.size > 12 && memcmp(c->in.data, "HTTP/1.1 101", 12) == 0;
+            bool is_good =
+                c->in.size > 12 && memcmp(c->in.data, "HTTP/1.1 101", 12) == 0;
             c->in_used = (size_t)(end - c->in.data) + 4;
             if (is_good)
                 return ST_OK;
-            (void)snprintf(error, error_size, "the server refused: %.*s (is the host "
-                                              "name that of a queue?)",
+            (void)snprintf(error, error_size,
+                           "the server refused: %.*s (is the host "
+                           "name that of a queue?)",
                            12, (const char *)c->in.data);
             return ST_INVALID;
         }
@@ -264,7 +277,9 @@ upgrade(struct wsclient *c, const char *host, uint64_t deadline_ms, char *error,
 }
 
 enum status
-wsclient_connect(const struct wsclient_options *options, char *error, size_t error_size,
+wsclient_connect(const struct wsclient_options *options,
+                 char *error,
+                 size_t error_size,
                  struct wsclient **ret_client)
 {
     struct address address;

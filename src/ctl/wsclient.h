@@ -15,8 +15,10 @@ struct wsclient_options {
 };
 
 /* error gets one line for people. */
-enum status wsclient_connect(const struct wsclient_options *options, char *error,
-                             size_t error_size, struct wsclient **ret_client) MUST_USE;
+enum status wsclient_connect(const struct wsclient_options *options,
+                             char *error,
+                             size_t error_size,
+                             struct wsclient **ret_client) MUST_USE;
 void wsclient_free(struct wsclient *c); /* closes; NULL is fine */
 int wsclient_fd(const struct wsclient *c);
 /* Queues one masked text or binary frame. */
@@ -28,7 +30,8 @@ enum status wsclient_flush(struct wsclient *c) MUST_USE;
 enum status wsclient_receive(struct wsclient *c, struct slice *ret_payload) MUST_USE;
 uint16_t wsclient_close_code(const struct wsclient *c);
 /* Flushes and waits for the next message until the timeout: ST_TIMEOUT. */
-enum status wsclient_wait(struct wsclient *c, uint64_t timeout_ms,
+enum status wsclient_wait(struct wsclient *c,
+                          uint64_t timeout_ms,
                           struct slice *ret_payload) MUST_USE;
 
 #endif

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORKERS         2
-#define ATTEMPTS_MAX    4096
-#define REMEMBERED      1024 /* a power of two */
-#define DIGEST_BYTES    32
-#define SCRYPT_N        32768
-#define SCRYPT_R        8
-#define SCRYPT_P        1
-#define SCRYPT_MEMORY   (64u << 20)
+#define WORKERS       2
+#define ATTEMPTS_MAX  4096
+#define REMEMBERED    1024 /* a power of two */
+#define DIGEST_BYTES  32
+#define SCRYPT_N      32768
+#define SCRYPT_R      8
+#define SCRYPT_P      1
+#define SCRYPT_MEMORY (64u << 20)
 
 /* One computation and the connections that wait for it. */
 struct attempt {
@@ -53,7 +53,8 @@ struct auth {
 };
 
 static enum status
-derive(const struct login_secret *secret, struct slice password,
+derive(const struct login_secret *secret,
+       struct slice password,
        uint8_t out[LOGIN_HASH_BYTES])
 {
     if (EVP_PBE_scrypt((const char *)password.data, password.size, secret->salt,
@@ -76,8 +77,9 @@ compute(struct attempt *t)
 {
     uint8_t hash[LOGIN_HASH_BYTES];
     /* A wrong name costs the same work as a wrong password. */
-    bool is_name = t->username_size == t->secret.username_size &&
-                   CRYPTO_memcmp(t->username, t->secret.username, t->username_size) == 0;
+    bool is_name =
+        t->username_size == t->secret.username_size &&
+        CRYPTO_memcmp(t->username, t->secret.username, t->username_size) == 0;
     enum status st = derive(&t->secret, slice_of(t->password, t->password_size), hash);
     t->is_good = st == ST_OK &&
                  CRYPTO_memcmp(hash, t->secret.hash, LOGIN_HASH_BYTES) == 0 && is_name;
@@ -172,8 +174,8 @@ digest_of(const struct auth *a, const struct verify *v, uint8_t out[DIGEST_BYTES
     bytes_put(&text, v->secret->hash, LOGIN_HASH_BYTES);
     bytes_put_block(&text, v->username);
     bytes_put_block(&text, v->password);
-    if (HMAC(EVP_sha256(), a->key, (int)sizeof a->key, text.data, text.size, out, &size) ==
-        NULL)
+    if (HMAC(EVP_sha256(), a->key, (int)sizeof a->key, text.data, text.size, out,
+             &size) == NULL)
         abort(); /* only for want of memory */
     OPENSSL_cleanse(text.data, text.size);
     bytes_fini(&text);
@@ -200,8 +202,7 @@ add_conn(struct attempt *t, uint64_t conn)
 static struct attempt *
 find_in(struct list *l, const uint8_t digest[DIGEST_BYTES])
 {
-    LIST_FOREACH(node, l)
-    {
+    LIST_FOREACH (node, l) {
         struct attempt *t = CONTAINER_OF(node, struct attempt, link);
         if (memcmp(t->digest, digest, DIGEST_BYTES) == 0)
             return t;
@@ -276,7 +277,8 @@ auth_take(struct auth *a, uint64_t *ret_conn, bool *ret_good)
 }
 
 enum status
-auth_make_secret(struct slice username, struct slice password,
+auth_make_secret(struct slice username,
+                 struct slice password,
                  struct login_secret *ret_secret)
 {
     struct login_secret s = {.n = SCRYPT_N, .r = SCRYPT_R, .p = SCRYPT_P};

@@ -13,14 +13,14 @@
 struct auth;
 
 /* bell_cb: from a worker, when results are there to take. */
-enum status auth_open(void (*bell_cb)(void *ctx), void *bell_ctx,
-                      struct auth **ret_auth) MUST_USE;
+enum status
+auth_open(void (*bell_cb)(void *ctx), void *bell_ctx, struct auth **ret_auth) MUST_USE;
 void auth_close(struct auth *a);
 
 enum auth_outcome {
-    AUTH_GOOD,  /* remembered: known at once */
-    AUTH_WAIT,  /* the result comes by auth_take() */
-    AUTH_BUSY,  /* too many attempts wait: say no */
+    AUTH_GOOD, /* remembered: known at once */
+    AUTH_WAIT, /* the result comes by auth_take() */
+    AUTH_BUSY, /* too many attempts wait: say no */
 };
 
 /* Core thread. Copies what it needs. */
@@ -31,7 +31,8 @@ bool auth_take(struct auth *a, uint64_t *ret_conn, bool *ret_good);
 
 /* Fills salt, hash and costs for a new password (about 0.1 s; any thread). Returns
  * ST_NOMEM or ST_OK. */
-enum status auth_make_secret(struct slice username, struct slice password,
+enum status auth_make_secret(struct slice username,
+                             struct slice password,
                              struct login_secret *ret_secret) MUST_USE;
 /* A generated password: 32 characters, 160 random bits. */
 void auth_make_password(char out[33]);

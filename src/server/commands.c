@@ -20,8 +20,8 @@ struct command_info {
     const char *usage;
 };
 
-static const char *const ROLE_NAMES[RLOG_STOPPED + 1] = {"follower", "candidate", "leader",
-                                                         "stopped"};
+static const char *const ROLE_NAMES[RLOG_STOPPED + 1] = {"follower", "candidate",
+                                                         "leader", "stopped"};
 
 /* --- cluster --- */
 
@@ -31,7 +31,8 @@ put_peers(struct json_writer *w, const struct rlog_status *s)
     json_array_begin(w, "peers");
     for (uint32_t i = 0; i < s->peer_count; i++) {
         const struct rlog_peer_status *p = &s->peers[i];
-        uint64_t lag = s->last_index > p->match_index ? s->last_index - p->match_index : 0;
+        uint64_t lag =
+            s->last_index > p->match_index ? s->last_index - p->match_index : 0;
         json_object_begin(w, NULL);
         json_put_u64(w, "id", p->id);
         json_put_bool(w, "voter", p->is_voter);
@@ -78,11 +79,10 @@ run_status(struct command *command)
         bytes_printf(&command->text, "%llu", (unsigned long long)s.log.leader);
     else
         bytes_put_text(&command->text, "none");
-    bytes_printf(&command->text, ", commit %llu, applied %llu%s%s",
-                 (unsigned long long)s.log.commit_index,
-                 (unsigned long long)s.log.applied_index,
-                 s.log.is_gated ? ", restart gate closed" : "",
-                 s.is_frozen ? ", frozen" : "");
+    bytes_printf(
+        &command->text, ", commit %llu, applied %llu%s%s",
+        (unsigned long long)s.log.commit_index, (unsigned long long)s.log.applied_index,
+        s.log.is_gated ? ", restart gate closed" : "", s.is_frozen ? ", frozen" : "");
     command_done(command);
 }
 
@@ -148,8 +148,9 @@ put_queue(struct json_writer *w, const struct node *n, const struct queue *q)
 {
     struct queue_live live;
     static const char *const columns[STATS_COLUMNS] = {
-        "messages",       "publishers",  "subscribers", "saved_sessions", "administrators",
-        "unacknowledged", "dead_letter", "delayed",     "durable"};
+        "messages",       "publishers",     "subscribers",
+        "saved_sessions", "administrators", "unacknowledged",
+        "dead_letter",    "delayed",        "durable"};
     broker_queue_live(replica_broker(n->replica), q, &live);
     json_put_string(w, "queue", q->name);
     json_put_string(w, "tier", q->tier == TIER_DEV ? "dev" : "standard");
@@ -171,8 +172,7 @@ run_queue_list(struct command *command)
     json_write_begin(&w, &command->json);
     json_object_begin(&w, NULL);
     json_array_begin(&w, "queues");
-    LIST_FOREACH(node, &s->queues)
-    {
+    LIST_FOREACH (node, &s->queues) {
         const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
         json_object_begin(&w, NULL);
         put_queue(&w, n, q);
@@ -196,22 +196,24 @@ run_queue_show(struct command *command)
                                                 slice_from_text(command->argv[2]));
     struct json_writer w;
     if (q == NULL) {
-        command_fail(command, EXIT_NOT_FOUND, "there is no queue '%s'", command->argv[2]);
+        command_fail(command, EXIT_NOT_FOUND, "there is no queue '%s'",
+                     command->argv[2]);
         return;
     }
     json_write_begin(&w, &command->json);
     json_object_begin(&w, NULL);
     put_queue(&w, n, q);
     json_object_end(&w);
-    bytes_printf(&command->text,
-                 "queue %s (%s)\nmessages %llu, held %llu, dead letters %llu, memory %llu "
-                 "bytes",
-                 q->name, q->tier == TIER_DEV ? "dev" : "standard",
-                 (unsigned long long)q->counts.messages,
-                 (unsigned long long)q->counts.held, (unsigned long long)q->counts.dead,
-                 (unsigned long long)q->counts.memory_bytes);
+    bytes_printf(
+        &command->text,
+        "queue %s (%s)\nmessages %llu, held %llu, dead letters %llu, memory %llu "
+        "bytes",
+        q->name, q->tier == TIER_DEV ? "dev" : "standard",
+        (unsigned long long)q->counts.messages, (unsigned long long)q->counts.held,
+        (unsigned long long)q->counts.dead, (unsigned long long)q->counts.memory_bytes);
     for (int i = 0; i < SETTING_COUNT; i++)
-        bytes_printf(&command->text, "\n%-28s %llu", setting_info((enum setting_id)i)->name,
+        bytes_printf(&command->text, "\n%-28s %llu",
+                     setting_info((enum setting_id)i)->name,
                      (unsigned long long)q->settings[i]);
     command_done(command);
 }
@@ -223,7 +225,8 @@ run_queue_delete(struct command *command)
     enum status st = broker_delete_queue(replica_broker(command->node->replica),
                                          slice_from_text(command->argv[2]), &batch);
     if (st == ST_NOTFOUND)
-        command_fail(command, EXIT_NOT_FOUND, "there is no queue '%s'", command->argv[2]);
+        command_fail(command, EXIT_NOT_FOUND, "there is no queue '%s'",
+                     command->argv[2]);
     else if (st != ST_OK)
         command_fail(command, EXIT_NO_LEADER, "not deleted: %s", status_name(st));
     if (st != ST_OK)
@@ -299,7 +302,8 @@ create_done_cb(uv_work_t *work, int cancelled)
     struct creation *c = work->data;
     struct command *command = c->command;
     struct node *n = command->node;
-    struct queue_spec spec = {.name = slice_from_text(command->argv[2]), .tier = c->tier};
+    struct queue_spec spec = {.name = slice_from_text(command->argv[2]),
+                              .tier = c->tier};
     uint64_t batch = 0;
     if (cancelled != 0 || c->status != ST_OK) {
         command_fail(command, EXIT_FAILED, "the logins could not be made");
@@ -320,10 +324,11 @@ create_done_cb(uv_work_t *work, int cancelled)
         command_fail(command, EXIT_EXISTS, "there is a queue '%s' already",
                      command->argv[2]);
     } else if (st == ST_INVALID) {
-        command_fail(command, EXIT_USAGE,
-                     "'%s' cannot be a queue's name: 1 to 63 of a-z, 0-9 and -, and no - "
-                     "at the ends",
-                     command->argv[2]);
+        command_fail(
+            command, EXIT_USAGE,
+            "'%s' cannot be a queue's name: 1 to 63 of a-z, 0-9 and -, and no - "
+            "at the ends",
+            command->argv[2]);
     } else {
         command_fail(command, st == ST_NOTLEADER ? EXIT_NO_LEADER : EXIT_FAILED,
                      "not created: %s", status_name(st));

@@ -30,19 +30,20 @@ struct key {
     bool is_required;
 };
 
-#define TEXT_KEY(name, field, required)                                                  \
-    {                                                                                    \
-        name, KEY_TEXT, offsetof(struct config, field), 0, 0, required                   \
+#define TEXT_KEY(name, field, required)                                                \
+    {                                                                                  \
+        name, KEY_TEXT, offsetof(struct config, field), 0, 0, required                 \
     }
-#define NUMBER_KEY(name, field, least, most, required)                                   \
-    {                                                                                    \
-        name, KEY_NUMBER, offsetof(struct config, field), least, most, required          \
+#define NUMBER_KEY(name, field, least, most, required)                                 \
+    {                                                                                  \
+        name, KEY_NUMBER, offsetof(struct config, field), least, most, required        \
     }
 
 static const struct key KEYS[] = {
     NUMBER_KEY("node-id", node_id, 1, 1000000, true),
     TEXT_KEY("cluster-token", cluster_token, true),
-    {"initial-cluster", KEY_MEMBERS, offsetof(struct config, initial_cluster), 0, 0, true},
+    {"initial-cluster", KEY_MEMBERS, offsetof(struct config, initial_cluster), 0, 0,
+     true},
     TEXT_KEY("data-dir", data_dir, true),
     {"client-listen", KEY_LISTEN, offsetof(struct config, client_listen), 0, 0, true},
     TEXT_KEY("client-advertise", client_advertise, false),
@@ -122,8 +123,8 @@ parse_members(struct rlog_members *members, char *text)
         if (equals == NULL || members->count == RLOG_MEMBERS_MAX)
             return false;
         *equals = '\0';
-        if (!parse_number(item, &m.id) || m.id == 0 || strchr(equals + 1, ':') == NULL ||
-            strlen(equals + 1) >= sizeof m.address)
+        if (!parse_number(item, &m.id) || m.id == 0 ||
+            strchr(equals + 1, ':') == NULL || strlen(equals + 1) >= sizeof m.address)
             return false;
         for (uint32_t i = 0; i < members->count; i++)
             if (members->members[i].id == m.id)
@@ -284,8 +285,8 @@ parse_file(FILE *f, struct config *c, char *error, size_t error_size)
     unsigned line = long_line(f);
     if (line != 0) {
         (void)snprintf(error, error_size,
-                       "%s:%u: the line is too long (list keys may be repeated)", c->file,
-                       line);
+                       "%s:%u: the line is too long (list keys may be repeated)",
+                       c->file, line);
         return ST_INVALID;
     }
     int bad_line = ini_parse_file(f, line_cb, &r);
@@ -298,7 +299,10 @@ parse_file(FILE *f, struct config *c, char *error, size_t error_size)
 }
 
 enum status
-config_read(const char *path, char *error, size_t error_size, struct config **ret_config)
+config_read(const char *path,
+            char *error,
+            size_t error_size,
+            struct config **ret_config)
 {
     FILE *f = fopen(path, "re");
     if (f == NULL) {

@@ -1,7 +1,7 @@
 /* Config: holdfast.conf, read once at start (holdfast.conf.5 has every key).
  *
- * INI without sections: `key = value`, one a line; list keys may be repeated. An unknown
- * key, a bad value and a missing key are errors that name file and line. */
+ * INI without sections: `key = value`, one a line; list keys may be repeated. An
+ * unknown key, a bad value and a missing key are errors that name file and line. */
 #ifndef HF_SERVER_CONFIG_H
 #define HF_SERVER_CONFIG_H
 
@@ -21,7 +21,7 @@ struct config {
     size_t client_listen_count;
     char *client_advertise; /* default: the first client-listen */
     char *cluster_listen;
-    char *http_listen; /* NULL: none */
+    char *http_listen;    /* NULL: none */
     char *control_socket; /* default: DATA-DIR/control.sock */
     char *client_cert;
     char *client_key;
@@ -47,7 +47,9 @@ struct config {
 
 /* ST_INVALID and a text in error (file:line: what) when something is wrong. The config
  * is the caller's; config_free() also takes half-read ones. */
-enum status config_read(const char *path, char *error, size_t error_size,
+enum status config_read(const char *path,
+                        char *error,
+                        size_t error_size,
                         struct config **ret_config) MUST_USE;
 void config_free(struct config *c);
 /* 16 bytes that name the cluster: made of cluster-token. */

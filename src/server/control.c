@@ -218,8 +218,7 @@ take_reply(struct control *c, struct slice body)
     struct slice text = read_block(&r, LIMIT_CONTROL_LINE_BYTES);
     if (!reader_done(&r))
         return ST_INVALID;
-    LIST_FOREACH(node, &c->forwarded)
-    {
+    LIST_FOREACH (node, &c->forwarded) {
         struct command *command = CONTAINER_OF(node, struct command, link);
         if (command->id != id)
             continue;
@@ -317,9 +316,11 @@ client_done_cb(void *ctx, struct command *command)
     json_put_text(&w, "text", slice_of(command->text.data, command->text.size));
     json_object_end(&w);
     bytes_put_u8(&client->reply, '\n');
-    uv_buf_t buf = uv_buf_init((char *)client->reply.data, (unsigned)client->reply.size);
+    uv_buf_t buf =
+        uv_buf_init((char *)client->reply.data, (unsigned)client->reply.size);
     client->write.data = client;
-    if (uv_write(&client->write, (uv_stream_t *)&client->pipe, &buf, 1, written_cb) != 0)
+    if (uv_write(&client->write, (uv_stream_t *)&client->pipe, &buf, 1, written_cb) !=
+        0)
         client_close(client);
 }
 
@@ -437,8 +438,7 @@ control_close(struct control *c)
 {
     fail_all(&c->waiting);
     fail_all(&c->forwarded);
-    LIST_FOREACH_SAFE(node, &c->clients)
-    {
+    LIST_FOREACH_SAFE (node, &c->clients) {
         client_close(CONTAINER_OF(node, struct client, link));
     }
     (void)unlink(c->node->config->control_socket);
@@ -451,8 +451,7 @@ control_turn(struct control *c, uint64_t now_ms)
 {
     struct list *lists[2] = {&c->waiting, &c->forwarded};
     for (size_t i = 0; i < 2; i++) {
-        LIST_FOREACH_SAFE(node, lists[i])
-        {
+        LIST_FOREACH_SAFE (node, lists[i]) {
             struct command *command = CONTAINER_OF(node, struct command, link);
             enum status st = ST_AGAIN;
             if (i == 0)
@@ -461,9 +460,10 @@ control_turn(struct control *c, uint64_t now_ms)
             if (st == ST_OK)
                 command_done(command);
             else if (st == ST_CLOSED)
-                command_fail(command, EXIT_NO_LEADER,
-                             "leadership was lost meanwhile: whether it happened is not "
-                             "known; look and try again");
+                command_fail(
+                    command, EXIT_NO_LEADER,
+                    "leadership was lost meanwhile: whether it happened is not "
+                    "known; look and try again");
             else if (now_ms >= command->deadline_ms)
                 command_fail(command, EXIT_NO_LEADER,
                              "no answer from a majority within %d s",

@@ -2,8 +2,8 @@
  *
  * A line of JSON in, {"argv":["queue","list"]}, a line out,
  * {"exit":0,"json":{...},"text":"..."}. Commands that only the leader can do are passed
- * to it over the cluster link (frames CONTROL_REQUEST and CONTROL_REPLY) and answered by
- * a deadline. Core thread only. */
+ * to it over the cluster link (frames CONTROL_REQUEST and CONTROL_REPLY) and answered
+ * by a deadline. Core thread only. */
 #ifndef HF_SERVER_CONTROL_H
 #define HF_SERVER_CONTROL_H
 
@@ -48,17 +48,21 @@ void control_close(struct control *c); /* the loop must run once more */
 /* Commands that wait for a batch or a deadline; once a turn. */
 void control_turn(struct control *c, uint64_t now_ms);
 /* A frame of another node's control. */
-enum status control_frame(struct control *c, uint64_t peer, uint8_t kind,
+enum status control_frame(struct control *c,
+                          uint64_t peer,
+                          uint8_t kind,
                           struct slice body) MUST_USE;
 
 /* For src/server/commands*.c */
 void command_done(struct command *command);
-void command_fail(struct command *command, enum control_exit exit, const char *format,
-                  ...) PRINTF_LIKE(3, 4);
+void
+command_fail(struct command *command, enum control_exit exit, const char *format, ...)
+    PRINTF_LIKE(3, 4);
 /* Answers when the batch is committed, or says that leadership was lost. */
 void command_wait_batch(struct command *command, uint64_t batch);
 
-/* Runs a command on this node (commands.c). needs_leader tells the caller to forward. */
+/* Runs a command on this node (commands.c). needs_leader tells the caller to forward.
+ */
 bool command_needs_leader(const struct command *command);
 void command_run(struct command *command);
 

@@ -38,8 +38,7 @@ directory_sync(struct node *n)
     n->directory_count = 0;
     n->directory =
         mem_realloc(n->directory, (s->queue_count + 1u) * sizeof *n->directory);
-    LIST_FOREACH(node, &s->queues)
-    {
+    LIST_FOREACH (node, &s->queues) {
         const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
         set_queue(n, q);
         n->directory[n->directory_count++] = q->number;

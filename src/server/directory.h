@@ -5,8 +5,9 @@
 
 #include "server/node.h"
 
-/* Once a turn, before parcels leave: so that a setting is in force everywhere before the
- * reply that confirms it. Costs nothing while state->directory_version stands still. */
+/* Once a turn, before parcels leave: so that a setting is in force everywhere before
+ * the reply that confirms it. Costs nothing while state->directory_version stands
+ * still. */
 void directory_sync(struct node *n);
 
 #endif

@@ -2,7 +2,8 @@
  *
  *   holdfastd --config FILE               run
  *   holdfastd --config FILE --check-config
- *   holdfastd --config FILE --init        make the data directory (holdfastctl data init)
+ *   holdfastd --config FILE --init        make the data directory (holdfastctl data
+ * init)
  */
 #include "base/log.h"
 #include "base/map.h"

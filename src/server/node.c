@@ -209,7 +209,8 @@ go_on_stopping(struct node *n, uint64_t now_ms)
         return;
     }
     if (!n->has_handed_over)
-        n->has_handed_over = rlog_transfer(replica_rlog(n->replica), 0, now_ms) == ST_OK;
+        n->has_handed_over =
+            rlog_transfer(replica_rlog(n->replica), 0, now_ms) == ST_OK;
     if (!n->has_handed_over && status.log.peer_count == 0)
         uv_stop(&n->loop);
 }
@@ -383,8 +384,8 @@ open_replica(struct node *n)
         .event_cb = event_cb,
         .ctx = n,
     };
-    enum status st = replica_open(&options, disk_rlog(n->disk), &callbacks, node_now_ms(),
-                                  node_wall_ms(), &n->replica);
+    enum status st = replica_open(&options, disk_rlog(n->disk), &callbacks,
+                                  node_now_ms(), node_wall_ms(), &n->replica);
     if (st != ST_OK)
         log_event(LOG_ERROR, "log.refused", "status=%s", log_quote(status_name(st)));
     return st;

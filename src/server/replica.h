@@ -6,8 +6,8 @@
  * frames (by the log's callbacks) and parcels go out.
  *
  *            leader elected        entry of its own term applied      EPOCH applied
- * FOLLOWING ───────────────► CLAIMING ──────────────────► CLAIMED ──────────────► LEADING
- *     ▲                          │ EPOCH submitted when everything submitted    │
+ * FOLLOWING ───────────────► CLAIMING ──────────────────► CLAIMED ──────────────►
+ * LEADING ▲                          │ EPOCH submitted when everything submitted    │
  *     │                          │ before is applied                            │
  *     └──────── leadership lost ◄┴──────────────────────────────────────────────┤
  *                                ▲                                              │
@@ -18,8 +18,9 @@
  *  P2 Outside LEADING state->applied is what the log has applied; in LEADING the state
  *     is ahead by exactly the batches that are submitted or open.
  *  P3 While frozen no parcel leaves: two turns were more than E/2 apart, or a majority
- *     was last heard more than E ago. It ends when a batch made after that is committed.
- *  P4 An image is begun only when nothing is submitted or open (state == committed). */
+ *     was last heard more than E ago. It ends when a batch made after that is
+ * committed. P4 An image is begun only when nothing is submitted or open (state ==
+ * committed). */
 #ifndef HF_SERVER_REPLICA_H
 #define HF_SERVER_REPLICA_H
 
@@ -41,13 +42,17 @@ struct replica_callbacks {
 struct replica_options {
     struct rlog_options rlog;
     struct broker_options broker;
-    uint64_t snapshot_bytes; /* least log size that asks for a snapshot; default 64 MiB */
+    uint64_t
+        snapshot_bytes; /* least log size that asks for a snapshot; default 64 MiB */
 };
 
 /* now_ms monotonic, wall_ms UNIX. disk stays the caller's. */
-enum status replica_open(const struct replica_options *options, struct rlog_disk *disk,
-                         const struct replica_callbacks *callbacks, uint64_t now_ms,
-                         uint64_t wall_ms, struct replica **ret_replica) MUST_USE;
+enum status replica_open(const struct replica_options *options,
+                         struct rlog_disk *disk,
+                         const struct replica_callbacks *callbacks,
+                         uint64_t now_ms,
+                         uint64_t wall_ms,
+                         struct replica **ret_replica) MUST_USE;
 void replica_close(struct replica *r); /* NULL is fine */
 
 /* Moves time on; the begin of a turn. */
@@ -79,7 +84,8 @@ struct state *replica_state(struct replica *r);
 struct broker *replica_broker(struct replica *r);
 /* Has batch number (of broker_create_queue and the like) been committed, in the present
  * leadership? ST_AGAIN not yet, ST_CLOSED the leadership ended meanwhile. */
-enum status replica_batch_status(const struct replica *r, uint64_t lead_count,
+enum status replica_batch_status(const struct replica *r,
+                                 uint64_t lead_count,
                                  uint64_t batch) MUST_USE;
 uint64_t replica_lead_count(const struct replica *r); /* how often it began to lead */
 

@@ -14,6 +14,7 @@ main(void)
     srunner_add_suite(runner, suite_disk());
     srunner_add_suite(runner, suite_disk_damage());
     srunner_add_suite(runner, suite_disk_failures());
+    srunner_add_suite(runner, suite_disk_install());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -105,6 +105,8 @@ apply_cb(void *ctx, const struct rlog_entry *e)
 {
     struct rig_node *n = ctx;
     struct slice p = rlog_payload(e);
+    struct rlog_status s = rig_status(n);
+    ck_assert(n->role == s.role && n->term == s.term); /* told before */
     ck_assert_uint_eq(e->index, n->applied + 1);
     ck_assert_uint_eq(crc32c(0, p.data, p.size), e->crc);
     n->applied = e->index;

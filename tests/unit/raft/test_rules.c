@@ -220,6 +220,19 @@ START_TEST(r7_only_what_is_committed_is_applied)
 }
 END_TEST
 
+START_TEST(r7_a_deposed_leader_is_told_before_it_applies_the_next_ones_entries)
+{
+    struct lone l;
+    lone_start(&l);
+    uint64_t term = lone_lead(&l);
+    ck_assert_int_eq(rig_submit(l.n, 10, false, NULL), ST_OK);
+    lone_append(&l, 3, term + 1, 1, 1, 2, 3, 0); /* rig.c checks the role in apply_cb */
+    ck_assert_uint_eq(l.n->applied, 3);
+    ck_assert_int_eq(l.n->role, RLOG_FOLLOWER);
+    lone_end(&l);
+}
+END_TEST
+
 static bool
 r8_overtaken_snapshot(void)
 {
@@ -270,6 +283,8 @@ suite_rules(void)
     tcase_add_test(t, r5_what_was_bound_in_an_older_term_is_dropped);
     tcase_add_test(t, r6_a_long_message_is_split_and_not_cut_short);
     tcase_add_test(t, r7_only_what_is_committed_is_applied);
+    tcase_add_test(t,
+                   r7_a_deposed_leader_is_told_before_it_applies_the_next_ones_entries);
     tcase_add_test(t, r8_a_local_snapshot_that_an_install_overtook_is_given_up);
     suite_add_tcase(s, t);
     return s;

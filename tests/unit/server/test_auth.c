@@ -29,7 +29,9 @@ secret_of(const char *name, const char *password)
 }
 
 static struct verify
-attempt(uint64_t conn, const struct login_secret *s, const char *name,
+attempt(uint64_t conn,
+        const struct login_secret *s,
+        const char *name,
         const char *password)
 {
     return (struct verify){.conn = conn,
@@ -68,8 +70,11 @@ START_TEST(a_password_is_right_or_wrong)
     ck_assert_int_eq(auth_check(a, &v), AUTH_WAIT);
     ck_assert(result(a, &conn));
     ck_assert_uint_eq(conn, 1);
-    static const char *const wrong[][2] = {
-        {"ann", "wrong"}, {"ann", ""}, {"ann", "right "}, {"an", "right"}, {"", "right"}};
+    static const char *const wrong[][2] = {{"ann", "wrong"},
+                                           {"ann", ""},
+                                           {"ann", "right "},
+                                           {"an", "right"},
+                                           {"", "right"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         v = attempt(2 + i, &s, wrong[i][0], wrong[i][1]);
         ck_assert_int_eq(auth_check(a, &v), AUTH_WAIT);

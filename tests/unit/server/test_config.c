@@ -144,7 +144,8 @@ START_TEST(a_missing_file_is_named)
 {
     char error[256] = "";
     struct config *c = NULL;
-    ck_assert_int_eq(config_read("/nowhere/h.conf", error, sizeof error, &c), ST_NOTFOUND);
+    ck_assert_int_eq(config_read("/nowhere/h.conf", error, sizeof error, &c),
+                     ST_NOTFOUND);
     ck_assert_ptr_nonnull(strstr(error, "/nowhere/h.conf"));
 }
 END_TEST
