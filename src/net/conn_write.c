@@ -166,6 +166,19 @@ write_record(struct conn *c, const uint8_t *data, size_t size)
     return 0;
 }
 
+/* How much goes into the next record. The login's reply ends one: a client that begins to
+ * listen for messages only when it has read the reply would miss those that came in the
+ * same read. */
+static size_t
+record_size(const struct conn *c)
+{
+    uint64_t at = c->out_base + c->out_at;
+    size_t size = conn_unsent_bytes(c);
+    if (c->login_end > at && c->login_end - at < size)
+        size = (size_t)(c->login_end - at);
+    return size < RECORD_BYTES ? size : RECORD_BYTES;
+}
+
 /* Gives the socket what it takes. */
 static void
 write_out(struct conn *c)
@@ -173,9 +186,7 @@ write_out(struct conn *c)
     uint64_t before = c->socket_written;
     bool is_taking = true;
     while (is_taking && conn_unsent_bytes(c) > 0) {
-        size_t size = conn_unsent_bytes(c);
-        size_t taken = write_record(c, c->out.data + c->out_at,
-                                    size < RECORD_BYTES ? size : RECORD_BYTES);
+        size_t taken = write_record(c, c->out.data + c->out_at, record_size(c));
         c->out_at += taken;
         is_taking = taken > 0;
     }

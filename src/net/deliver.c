@@ -55,8 +55,10 @@ reply(struct conn *c, const struct request *r)
     size_t begin = conn_frame_begin(c);
     reply_format(r, &c->worker->shared->names, &c->out);
     conn_frame_end(c, begin, 0);
-    if (c->state == CONN_LOGIN_WAIT && r->reply.code == 0)
+    if (c->state == CONN_LOGIN_WAIT && r->reply.code == 0) {
         conn_set_state(c, CONN_OPEN);
+        c->login_end = c->out_base + c->out.size;
+    }
     if (c->state == CONN_LOGIN_WAIT || c->state == CONN_OPEN)
         after_reply(c, r);
     if (c->is_stalled && conn_is_drained(c))
