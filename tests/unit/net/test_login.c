@@ -35,6 +35,31 @@ START_TEST(a_login_is_answered_and_a_publish_after_it)
 }
 END_TEST
 
+START_TEST(the_reply_to_a_login_has_a_record_of_its_own)
+{
+    /* A record is what a client reads at once. The deliveries are there before the reply
+     * is written, in most rounds at least. */
+    for (int round = 0; round < 20; round++) {
+        char record[20000];
+        rig_hold_logins(&rig);
+        client_connect(&client, rig.port);
+        client_upgrade(&client, "localhost", "");
+        client_send_login(&client, "subscriber", "good");
+        rig_await_held(&rig, 1);
+        uint64_t conn = rig_last_conn(&rig);
+        (void)rig_release_and_hold(&rig);
+        rig_deliver(&rig, conn, 3, 100);
+        int size = SSL_read(client.ssl, record, sizeof record);
+        ck_assert_int_gt(size, 2);
+        ck_assert_int_eq(size, 2 + (record[1] & 0x7f)); /* one short frame */
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(client_read(&client).opcode, 1);
+        client_free(&client);
+    }
+    client_connect(&client, rig.port);
+}
+END_TEST
+
 START_TEST(a_failed_login_ends_with_its_reply_and_no_close_frame)
 {
     client_connect(&client, rig.port);
@@ -211,6 +236,7 @@ suite_login(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, a_login_is_answered_and_a_publish_after_it);
+    tcase_add_test(t, the_reply_to_a_login_has_a_record_of_its_own);
     tcase_add_test(t, a_failed_login_ends_with_its_reply_and_no_close_frame);
     tcase_add_test(t, a_login_that_is_no_json_ends_with_its_reply);
     tcase_add_test(t, a_logout_is_answered_and_then_closed_with_1000);
