@@ -6,8 +6,10 @@ src_server_libserver_a_SOURCES = \
 	src/server/config.c src/server/config.h \
 	src/server/control.c src/server/control.h \
 	src/server/directory.c src/server/directory.h \
+	src/server/imaging.c src/server/imaging.h \
 	src/server/init.c src/server/init.h \
 	src/server/node.c src/server/node.h \
+	src/server/node_life.c src/server/node_parts.h \
 	src/server/replica.c src/server/replica.h
 
 sbin_PROGRAMS += src/server/holdfastd

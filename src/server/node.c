@@ -1,4 +1,5 @@
-/* Node: the core thread's loop: one turn a round of the libuv loop.
+/* Node: the core thread's loop: one turn a round of the libuv loop (its opening and
+ * closing are in node_life.c).
  *
  * In the poll phase frames of peers and completions of the disk go straight into the
  * log; all else happens once a round, before the loop polls again (prepare): time, mail
@@ -7,21 +8,13 @@
  * write, one frame per peer and one wake-up per network thread. */
 #include "server/node.h"
 
-#include "base/limits.h"
-#include "base/mem.h"
 #include "server/control.h"
 #include "server/directory.h"
+#include "server/node_parts.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <openssl/rand.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <time.h>
-#include <unistd.h>
 
 #define HAND_OVER_MS 3000 /* an orderly stop waits this long for another leader */
 
@@ -37,95 +30,6 @@ node_wall_ms(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-/* --- callbacks of the parts --- */
-
-static void
-ring(void *ctx)
-{
-    struct node *n = ctx;
-    (void)uv_async_send(&n->bell);
-}
-
-static void
-bell_cb(uv_async_t *bell)
-{
-    struct node *n = bell->data;
-    if (n->replica == NULL)
-        return;
-    disk_deliver(n->disk, replica_rlog(n->replica), node_now_ms());
-}
-
-static void
-send_cb(void *ctx, uint64_t peer, const struct rlog_frame *frame)
-{
-    struct node *n = ctx;
-    if (n->cluster != NULL)
-        cluster_send(n->cluster, peer, frame);
-}
-
-static void
-route_cb(void *ctx, bool is_serving, uint64_t leader)
-{
-    struct node *n = ctx;
-    n->route.route = is_serving ? NET_SERVE : NET_WAIT;
-    n->route.leader = leader;
-    n->is_route_dirty = true;
-}
-
-static void
-fatal_cb(void *ctx, enum status why, const char *what)
-{
-    struct node *n = ctx;
-    log_event(LOG_ERROR, "node.fatal", "status=%s what=%s consequence=exiting",
-              log_quote(status_name(why)), log_quote(what));
-    n->is_failed = true;
-    uv_stop(&n->loop);
-}
-
-static void
-event_cb(void *ctx, const char *event, const char *fields)
-{
-    (void)ctx;
-    log_event(LOG_INFO, event, "%s", fields);
-}
-
-static void
-random_cb(void *ctx, void *out, size_t size)
-{
-    (void)ctx;
-    if (RAND_bytes(out, (int)size) != 1)
-        abort(); /* ids without randomness could be guessed */
-}
-
-static enum status
-frame_cb(void *ctx, uint64_t peer, uint8_t kind, struct blob *body)
-{
-    struct node *n = ctx;
-    if (n->is_failed || n->cluster == NULL)
-        return ST_CLOSED;
-    if (kind >= CLUSTER_FRAME_USER)
-        return control_frame(n->control, peer, kind, blob_slice(body));
-    return rlog_receive(replica_rlog(n->replica), peer, kind, body, node_now_ms());
-}
-
-static void
-up_cb(void *ctx, uint64_t peer)
-{
-    struct node *n = ctx;
-    if (n->is_failed || n->cluster == NULL)
-        return;
-    n->is_route_dirty = true; /* its address may be new */
-    rlog_peer_up(replica_rlog(n->replica), peer, node_now_ms());
-}
-
-static void
-down_cb(void *ctx, uint64_t peer, bool was_refused)
-{
-    struct node *n = ctx;
-    if (!n->is_failed && n->cluster != NULL)
-        rlog_peer_down(replica_rlog(n->replica), peer, was_refused, node_now_ms());
 }
 
 /* --- the turn --- */
@@ -270,8 +174,8 @@ reload(struct node *n)
               log_quote(cluster == ST_OK ? "new" : "kept"));
 }
 
-static void
-signal_cb(uv_signal_t *handle, int number)
+void
+node_signal_cb(uv_signal_t *handle, int number)
 {
     struct node *n = handle->data;
     if (number == SIGHUP)
@@ -289,198 +193,6 @@ node_stop(struct node *n)
     n->drain_until_ms = node_now_ms() + HAND_OVER_MS;
 }
 
-/* --- life --- */
-
-static enum status
-open_loop(struct node *n)
-{
-    static const int signals[3] = {SIGTERM, SIGINT, SIGHUP};
-    if (uv_loop_init(&n->loop) != 0)
-        return ST_NOMEM;
-    n->loop.data = n;
-    (void)uv_prepare_init(&n->loop, &n->prepare);
-    (void)uv_timer_init(&n->loop, &n->timer);
-    n->prepare.data = n->timer.data = n->bell.data = n;
-    if (uv_async_init(&n->loop, &n->bell, bell_cb) != 0)
-        return ST_NOMEM;
-    n->bell.data = n;
-    for (size_t i = 0; i < 3; i++) {
-        (void)uv_signal_init(&n->loop, &n->signals[i]);
-        n->signals[i].data = n;
-        (void)uv_signal_start(&n->signals[i], signal_cb, signals[i]);
-    }
-    return ST_OK;
-}
-
-/* The running machine's identity: a crash is noticed by its change. */
-static enum status
-read_boot_id(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
-    if (fd >= 0)
-        (void)close(fd);
-    if (n <= 0) {
-        log_event(LOG_ERROR, "boot_id.unreadable", "file=%s what=%s", log_quote(path),
-                  log_quote(strerror(errno)));
-        return ST_IO;
-    }
-    out[n] = '\0';
-    out[strcspn(out, "\r\n")] = '\0';
-    return ST_OK;
-}
-
-static enum status
-open_disk(struct node *n)
-{
-    const struct config *c = n->config;
-    char boot_id[DISK_BOOT_ID_MAX + 1];
-    struct disk_error error = {""};
-    struct disk_options options = {
-        .dir = c->data_dir,
-        .node_id = c->node_id,
-        .boot_id = boot_id,
-        .bell = ring,
-        .bell_ctx = n,
-    };
-    if (read_boot_id(c->boot_id_file, boot_id, sizeof boot_id) != ST_OK)
-        return ST_IO;
-    config_cluster_id(c, options.cluster_id);
-    enum status st = disk_open(&options, &n->disk, &error);
-    if (st != ST_OK)
-        log_event(LOG_ERROR, "disk.refused", "status=%s what=%s",
-                  log_quote(status_name(st)), log_quote(error.text));
-    return st;
-}
-
-static enum status
-open_replica(struct node *n)
-{
-    const struct config *c = n->config;
-    uint64_t seed = 0;
-    random_cb(NULL, &seed, sizeof seed);
-    const struct replica_options options = {
-        .rlog =
-            {
-                .id = c->node_id,
-                .election_ms = c->election_ms,
-                .heartbeat_ms = c->heartbeat_ms,
-                .sync_ms = 50,
-                .grace_ms = c->recovery_grace_secs * 1000,
-                .seed = seed,
-                .is_crashed = disk_is_crashed(n->disk),
-            },
-        .broker =
-            {
-                .seed = seed,
-                .machine_memory_bytes = n->machine_memory_bytes,
-                .random_cb = random_cb,
-            },
-    };
-    const struct replica_callbacks callbacks = {
-        .send_cb = send_cb,
-        .route_cb = route_cb,
-        .fatal_cb = fatal_cb,
-        .event_cb = event_cb,
-        .ctx = n,
-    };
-    enum status st = replica_open(&options, disk_rlog(n->disk), &callbacks,
-                                  node_now_ms(), node_wall_ms(), &n->replica);
-    if (st != ST_OK)
-        log_event(LOG_ERROR, "log.refused", "status=%s", log_quote(status_name(st)));
-    return st;
-}
-
-static enum status
-open_cluster(struct node *n)
-{
-    const struct config *c = n->config;
-    struct cluster_options options = {
-        .id = c->node_id,
-        .listen_address = c->cluster_listen,
-        .client_address = c->client_advertise,
-        .ca_file = c->cluster_ca,
-        .cert_file = c->cluster_cert,
-        .key_file = c->cluster_key,
-        .members = c->initial_cluster,
-    };
-    const struct cluster_callbacks callbacks = {
-        .frame_cb = frame_cb,
-        .up_cb = up_cb,
-        .down_cb = down_cb,
-        .ctx = n,
-    };
-    config_cluster_id(c, options.cluster_id);
-    return cluster_open(&n->loop, &options, &callbacks, &n->cluster);
-}
-
-static enum status
-open_net(struct node *n)
-{
-    const struct config *c = n->config;
-    uint64_t threads = c->network_threads;
-    if (threads == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cores > 2 ? (uint64_t)cores / 2 : 1;
-    }
-    const struct net_options options = {
-        .node = c->node_id,
-        .listen_addresses = (const char *const *)c->client_listen,
-        .listen_count = c->client_listen_count,
-        .cert_file = c->client_cert,
-        .key_file = c->client_key,
-        .default_queue = c->default_queue,
-        .queue_domain = c->queue_domain,
-        .allowed_origins = c->allowed_origins,
-        .threads = (uint32_t)threads,
-        .relay_key = cluster_relay_key(n->cluster),
-        .names = {.instance_type = c->instance_type, .region = c->region},
-        .core_box = &n->box,
-        .bell_cb = ring,
-        .bell_ctx = n,
-    };
-    return net_open(&options, &n->net);
-}
-
-static uint64_t
-machine_memory(void)
-{
-    struct sysinfo info;
-    if (sysinfo(&info) != 0)
-        return 1ull << 30;
-    return (uint64_t)info.totalram * info.mem_unit;
-}
-
-enum status
-node_open(struct config *config, struct node **ret_node)
-{
-    struct node *n = mem_calloc(1, sizeof *n);
-    n->config = config;
-    n->machine_memory_bytes = machine_memory();
-    n->started_ms = node_now_ms();
-    n->is_route_dirty = true;
-    mailbox_init(&n->box);
-    enum status st = open_loop(n);
-    if (st == ST_OK)
-        st = auth_open(ring, n, &n->auth);
-    if (st == ST_OK)
-        st = open_disk(n);
-    if (st == ST_OK)
-        st = open_replica(n);
-    if (st == ST_OK)
-        st = open_cluster(n);
-    if (st == ST_OK)
-        st = open_net(n);
-    if (st == ST_OK)
-        st = control_open(n, &n->control);
-    if (st != ST_OK) {
-        node_close(n);
-        return st;
-    }
-    *ret_node = n;
-    return ST_OK;
-}
-
 int
 node_run(struct node *n)
 {
@@ -492,55 +204,4 @@ node_run(struct node *n)
     (void)uv_run(&n->loop, UV_RUN_DEFAULT);
     log_event(LOG_INFO, "node.stopped", "clean=%s", n->is_failed ? "no" : "yes");
     return n->is_failed ? 1 : 0;
-}
-
-static void
-close_handle_cb(uv_handle_t *handle, void *ctx)
-{
-    (void)ctx;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
-static void
-nothing_cb(void *ctx)
-{
-    (void)ctx;
-}
-
-void
-node_close(struct node *n)
-{
-    if (n == NULL)
-        return;
-    if (n->net != NULL)
-        net_close(n->net);
-    if (n->control != NULL)
-        control_close(n->control);
-    struct cluster *cluster = n->cluster;
-    n->cluster = NULL; /* its last callbacks find nothing to do */
-    if (cluster != NULL)
-        cluster_close(cluster, nothing_cb, NULL);
-    (void)uv_prepare_stop(&n->prepare);
-    (void)uv_run(&n->loop, UV_RUN_NOWAIT);
-    replica_close(n->replica);
-    n->replica = NULL;
-    if (disk_close(n->disk, !n->is_failed) != ST_OK)
-        log_event(LOG_ERROR, "disk.close_failed", "consequence=%s",
-                  log_quote("the next start counts as after a crash"));
-    auth_close(n->auth);
-    uv_walk(&n->loop, close_handle_cb, NULL);
-    (void)uv_run(&n->loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&n->loop);
-    struct mail *mail = n->mail;
-    for (int round = 0; round < 2; round++) {
-        while (mail != NULL) { /* bound: what was left */
-            struct mail *next = mail->next;
-            parcel_free((struct parcel *)(void *)mail);
-            mail = next;
-        }
-        mail = mailbox_take(&n->box);
-    }
-    mem_free(n->directory);
-    mem_free(n);
 }

@@ -8,16 +8,13 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "queue/image.h"
 #include "queue/journal.h"
+#include "server/imaging.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#define IMAGE_STEP_OBJECTS  512
-#define IMAGE_BACKLOG_BYTES (4u << 20)
-#define SNAPSHOT_BYTES      (64u << 20)
 #define LEADER_TURN_MS      100 /* a leader's loop turns at least this often */
 
 enum phase {
@@ -31,14 +28,10 @@ struct replica {
     struct rlog *rlog;
     struct state *state;
     struct broker *broker;
-    struct image *image;
+    struct imaging imaging;
     struct replica_callbacks callbacks;
     uint64_t id;
     uint64_t election_ms;
-    uint64_t snapshot_bytes;
-    uint64_t image_bytes; /* size of the last image */
-    uint64_t image_index;
-    uint64_t images_total;
     uint64_t now_ms;
     uint64_t wall_ms;
     uint64_t last_turn_ms;
@@ -55,7 +48,6 @@ struct replica {
     bool has_waiting;
     bool has_own_term; /* an entry of the present term is applied */
     bool is_frozen;
-    bool wants_image;
     enum phase phase;
     enum rlog_role role;
 };
@@ -75,16 +67,6 @@ tell_route(struct replica *r)
     r->callbacks.route_cb(r->callbacks.ctx, r->phase == PHASE_LEADING, r->leader);
 }
 
-static void
-cancel_image(struct replica *r)
-{
-    if (r->image == NULL)
-        return;
-    image_end(r->image);
-    r->image = NULL;
-    rlog_snapshot_cancel(r->rlog);
-}
-
 /* Drops what the broker decided and could not commit. The refused submit and the loss
  * of leadership both end here. */
 static void
@@ -98,7 +80,7 @@ stop_leading(struct replica *r, enum phase next)
     r->epoch_index = 0;
     r->is_frozen = false;
     r->thaw_batch = 0;
-    r->wants_image = false;
+    r->imaging.is_wanted = false;
     if (was_leading) {
         broker_stop_leading(r->broker);
         state_skip(r->state, r->last_applied); /* entries that are not commands */
@@ -189,32 +171,6 @@ role_cb(void *ctx, enum rlog_role role, uint64_t term, uint64_t leader)
     tell_route(r);
 }
 
-/* Feeds the image of the newest snapshot into a new state. */
-static enum status
-load_image(struct replica *r, struct state **ret_state)
-{
-    struct image_loader *loader = image_loader_new();
-    uint64_t offset = 0;
-    for (;;) { /* bound: the image's size */
-        struct blob *piece = NULL;
-        enum status st =
-            rlog_snapshot_read(r->rlog, offset, LIMIT_SNAPSHOT_CHUNK, &piece);
-        if (st == ST_OK && piece->size > 0)
-            st = image_loader_feed(loader, blob_slice(piece));
-        if (st != ST_OK) {
-            blob_put(piece);
-            image_loader_free(loader);
-            return st;
-        }
-        size_t size = piece->size;
-        blob_put(piece);
-        if (size == 0)
-            break;
-        offset += size;
-    }
-    return image_loader_finish(loader, ret_state);
-}
-
 static enum status
 restore_cb(void *ctx, uint64_t index, uint64_t term)
 {
@@ -222,14 +178,10 @@ restore_cb(void *ctx, uint64_t index, uint64_t term)
     struct state *fresh = NULL;
     (void)term;
     assert(r->phase == PHASE_FOLLOWING);
-    enum status st = load_image(r, &fresh);
+    enum status st = imaging_load(r->rlog, index, &fresh);
     if (st != ST_OK)
         return st;
-    if (fresh->applied > index) {
-        state_free(fresh);
-        return ST_CORRUPT;
-    }
-    cancel_image(r);
+    imaging_cancel(&r->imaging, r->rlog);
     struct state *old = r->state;
     r->state = fresh;
     state_skip(fresh, index);
@@ -268,8 +220,7 @@ replica_open(const struct replica_options *options,
     r->callbacks = *callbacks;
     r->id = options->rlog.id;
     r->election_ms = options->rlog.election_ms;
-    r->snapshot_bytes =
-        options->snapshot_bytes != 0 ? options->snapshot_bytes : SNAPSHOT_BYTES;
+    imaging_init(&r->imaging, options->snapshot_bytes);
     r->now_ms = r->last_turn_ms = now_ms;
     r->wall_ms = wall_ms;
     r->role = RLOG_FOLLOWER;
@@ -298,7 +249,7 @@ replica_close(struct replica *r)
     if (r == NULL)
         return;
     if (r->rlog != NULL)
-        cancel_image(r);
+        imaging_cancel(&r->imaging, r->rlog);
     if (r->phase == PHASE_LEADING)
         stop_leading(r, PHASE_FOLLOWING);
     broker_free(r->broker);
@@ -363,7 +314,7 @@ replica_tick(struct replica *r, uint64_t now_ms, uint64_t wall_ms)
 bool
 replica_takes_requests(const struct replica *r)
 {
-    return !r->wants_image && !r->has_waiting &&
+    return !r->imaging.is_wanted && !r->has_waiting &&
            broker_open_bytes(r->broker) < LIMIT_ENTRY_BYTES;
 }
 
@@ -408,45 +359,15 @@ submit_one(struct replica *r)
 static void
 try_begin_image(struct replica *r)
 {
-    uint64_t least =
-        r->image_bytes > r->snapshot_bytes ? r->image_bytes : r->snapshot_bytes;
-    if (r->image != NULL)
+    if (!imaging_is_due(&r->imaging, r->rlog))
         return;
-    if (!r->wants_image && rlog_log_bytes(r->rlog) < least)
-        return;
-    r->wants_image = r->phase == PHASE_LEADING;
-    if (r->phase == PHASE_LEADING && (r->last_applied < r->last_submitted ||
-                                      r->has_waiting || !broker_is_settled(r->broker)))
-        return;
-    if (r->phase != PHASE_LEADING && r->phase != PHASE_FOLLOWING)
-        return;
-    r->wants_image = false;
-    if (rlog_snapshot_begin(r->rlog, &r->image_index) != ST_OK)
-        return;
-    assert(r->state->applied == r->image_index);
-    r->image = image_begin(r->state);
-    r->image_bytes = 0;
-    event(r, "snapshot.begun", r->image_index);
-}
-
-static void
-go_on_with_image(struct replica *r)
-{
-    struct blob *piece = NULL;
-    if (r->image == NULL || rlog_snapshot_backlog_bytes(r->rlog) > IMAGE_BACKLOG_BYTES)
-        return;
-    image_step(r->image, IMAGE_STEP_OBJECTS);
-    while ((piece = image_next(r->image)) != NULL) {
-        r->image_bytes += piece->size;
-        rlog_snapshot_write(r->rlog, piece);
-    }
-    if (!image_is_done(r->image))
-        return;
-    image_end(r->image);
-    r->image = NULL;
-    rlog_snapshot_finish(r->rlog);
-    r->images_total++;
-    event(r, "snapshot.encoded", r->image_index);
+    r->imaging.is_wanted = r->phase == PHASE_LEADING;
+    bool is_settled = r->phase == PHASE_FOLLOWING;
+    if (r->phase == PHASE_LEADING)
+        is_settled = r->last_applied >= r->last_submitted && !r->has_waiting &&
+                     broker_is_settled(r->broker);
+    if (is_settled && imaging_begin(&r->imaging, r->rlog, r->state))
+        event(r, "snapshot.begun", r->imaging.index);
 }
 
 void
@@ -458,7 +379,8 @@ replica_end_turn(struct replica *r, uint64_t now_ms)
         ; /* bound: batches of one turn */
     try_epoch(r);
     try_begin_image(r);
-    go_on_with_image(r);
+    if (imaging_go_on(&r->imaging, r->rlog))
+        event(r, "snapshot.encoded", r->imaging.index);
 }
 
 void
@@ -487,7 +409,7 @@ replica_deadline(const struct replica *r)
     }
     if (r->phase == PHASE_CLAIMING && r->has_own_term)
         at = least(at, r->now_ms + LEADER_TURN_MS);
-    if (r->image != NULL)
+    if (r->imaging.image != NULL)
         at = least(at, r->now_ms + 1);
     return at;
 }
@@ -500,7 +422,7 @@ replica_get_status(const struct replica *r, struct replica_status *ret_status)
     ret_status->is_serving = r->phase == PHASE_LEADING && !r->is_frozen;
     ret_status->is_frozen = r->is_frozen;
     ret_status->digest_index = r->state->applied;
-    ret_status->images_total = r->images_total;
+    ret_status->images_total = r->imaging.images_total;
 }
 
 struct rlog *

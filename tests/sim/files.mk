@@ -19,6 +19,7 @@ tests_sim_holdfast_sim_SOURCES = \
 	tests/sim/node.c \
 	tests/sim/sim.h \
 	tests/sim/world.c \
+	src/server/imaging.c \
 	src/server/replica.c \
 	$(raft_librlog_a_SOURCES)
 tests_sim_holdfast_sim_CPPFLAGS = $(AM_CPPFLAGS) -DHF_TEST_GUARDS -DLIMIT_TRAILING_BYTES=4096u
