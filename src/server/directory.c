@@ -5,6 +5,14 @@
 
 #include <string.h>
 
+#define TRAFFIC_MS 1000
+
+struct directory_row {
+    uint32_t number;
+    uint64_t sent; /* bytes, as far as they were told to the broker */
+    uint64_t received;
+};
+
 static uint32_t
 clamp_u32(uint64_t v)
 {
@@ -25,22 +33,56 @@ set_queue(struct node *n, const struct queue *q)
     net_set_queue(n->net, &out);
 }
 
+static struct directory_row *
+find_row(struct directory_row *rows, size_t count, uint32_t number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].number == number)
+            return &rows[i];
+    return NULL;
+}
+
 void
 directory_sync(struct node *n)
 {
     const struct state *s = replica_state(n->replica);
+    struct directory_row *old = n->directory;
+    size_t old_count = n->directory_count;
     if (n->directory_version == s->directory_version)
         return;
     n->directory_version = s->directory_version;
-    for (size_t i = 0; i < n->directory_count; i++)
-        if (state_queue(s, n->directory[i]) == NULL)
-            net_remove_queue(n->net, n->directory[i]);
+    for (size_t i = 0; i < old_count; i++)
+        if (state_queue(s, old[i].number) == NULL)
+            net_remove_queue(n->net, old[i].number);
     n->directory_count = 0;
-    n->directory =
-        mem_realloc(n->directory, (s->queue_count + 1u) * sizeof *n->directory);
-    LIST_FOREACH (node, &s->queues) {
+    n->directory = mem_calloc(s->queue_count + 1u, sizeof *n->directory);
+    LIST_FOREACH(node, &s->queues)
+    {
         const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
+        struct directory_row *row = &n->directory[n->directory_count++];
+        const struct directory_row *known = find_row(old, old_count, q->number);
+        *row = known != NULL ? *known : (struct directory_row){.number = q->number};
         set_queue(n, q);
-        n->directory[n->directory_count++] = q->number;
+    }
+    mem_free(old);
+}
+
+void
+directory_count_traffic(struct node *n, uint64_t now_ms)
+{
+    struct broker *b = replica_broker(n->replica);
+    if (now_ms < n->traffic_at_ms)
+        return;
+    n->traffic_at_ms = now_ms + TRAFFIC_MS;
+    for (size_t i = 0; i < n->directory_count; i++) {
+        struct directory_row *row = &n->directory[i];
+        uint64_t sent = 0;
+        uint64_t received = 0;
+        if (net_get_traffic(n->net, row->number, &sent, &received) != ST_OK)
+            continue;
+        if (broker_is_leading(b))
+            broker_add_usage(b, row->number, sent - row->sent, received - row->received);
+        row->sent = sent;
+        row->received = received;
     }
 }

@@ -9,5 +9,7 @@
  * the reply that confirms it. Costs nothing while state->directory_version stands
  * still. */
 void directory_sync(struct node *n);
+/* Once a second: bytes on the clients' sockets go into the queues' usage. */
+void directory_count_traffic(struct node *n, uint64_t now_ms);
 
 #endif

@@ -151,6 +151,7 @@ turn_cb(uv_prepare_t *prepare)
         return;
     cluster_flush(n->cluster);
     directory_sync(n);
+    directory_count_traffic(n, now);
     update_route(n);
     send_parcels(n);
     control_turn(n->control, now);

@@ -13,6 +13,7 @@
 #include <uv.h>
 
 struct control;
+struct directory_row;
 
 struct node {
     struct config *config; /* borrowed */
@@ -31,8 +32,9 @@ struct node {
     struct mail *mail; /* taken out of the box, not yet handled */
     struct net_target route;
     uint64_t directory_version;
-    uint32_t *directory; /* numbers of the queues that net knows */
+    struct directory_row *directory; /* the queues that net knows */
     size_t directory_count;
+    uint64_t traffic_at_ms; /* when their bytes are looked at next */
     uint64_t machine_memory_bytes;
     uint64_t started_ms;
     uint64_t drain_until_ms; /* 0: not stopping */
