@@ -100,7 +100,8 @@ struct conn {
 
     struct bytes out; /* bytes from out_at on are not yet handed to TLS */
     size_t out_at;
-    uint64_t out_base; /* place of out.data[0] in the output stream */
+    uint64_t out_base;  /* place of out.data[0] in the output stream */
+    bool has_slot;      /* counted in queue->connections */
     uint64_t login_end; /* place behind the login's reply: a record ends there */
     struct conn_marks marks;
     uint64_t frames_sent; /* deliveries */

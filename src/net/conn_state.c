@@ -62,6 +62,8 @@ conn_set_state(struct conn *c, enum conn_state state)
     if (state == CONN_OPEN) {
         admission_leave(&c->worker->shared->admission, c->admission);
         c->admission = NULL;
+        atomic_fetch_add(&c->queue->connections, 1);
+        c->has_slot = true;
     }
 }
 
@@ -217,6 +219,9 @@ conn_account(struct conn *c)
 void
 conn_report_closed(struct conn *c)
 {
+    if (c->has_slot)
+        atomic_fetch_sub(&c->queue->connections, 1);
+    c->has_slot = false;
     if (c->closed == NULL)
         return;
     c->closed->frames_sent = c->frames_sent;

@@ -227,6 +227,14 @@ refuse_upgrade(struct conn *c)
     conn_finish(c, CONN_CLOSE_NONE);
 }
 
+/* Every connection slot is in use: the core would refuse its login. */
+static bool
+is_full(const struct directory_queue *q)
+{
+    uint32_t most = limit_load(&q->max_connections);
+    return most != 0 && limit_load(&q->connections) >= most;
+}
+
 /* A request can only be whole, or wrong, when a line ended or there is too much of it:
  * a client that sends it byte by byte costs one look at each byte. */
 static bool
@@ -255,6 +263,10 @@ conn_take_upgrade(struct conn *c, const uint8_t *data, size_t size)
     if (c->queue == NULL ||
         !is_origin_allowed(c->worker->shared->allowed_origins, upgrade.origin)) {
         refuse_upgrade(c);
+        return size;
+    }
+    if (is_full(c->queue)) { /* closed with no message, as the manual says */
+        conn_finish(c, CONN_CLOSE_NONE);
         return size;
     }
     assert(used > before);

@@ -166,9 +166,9 @@ write_record(struct conn *c, const uint8_t *data, size_t size)
     return 0;
 }
 
-/* How much goes into the next record. The login's reply ends one: a client that begins to
- * listen for messages only when it has read the reply would miss those that came in the
- * same read. */
+/* How much goes into the next record. The login's reply ends one: a client that begins
+ * to listen for messages only when it has read the reply would miss those that came in
+ * the same read. */
 static size_t
 record_size(const struct conn *c)
 {

@@ -107,6 +107,7 @@ directory_set(struct directory *d, const struct net_queue *queue)
         q = add(d, queue);
     atomic_store(&q->max_message_bytes, queue->max_message_bytes);
     atomic_store(&q->max_write_queue_bytes, queue->max_write_queue_bytes);
+    atomic_store(&q->max_connections, queue->max_connections);
     uint32_t old_login =
         atomic_exchange(&q->login_timeout_secs, queue->login_timeout_secs);
     uint32_t old_message =

@@ -25,6 +25,8 @@ struct directory_queue {
     _Atomic uint32_t login_timeout_secs;
     _Atomic uint32_t max_write_queue_bytes;
     _Atomic uint32_t message_timeout_secs;
+    _Atomic uint32_t max_connections; /* 0 = no limit */
+    _Atomic uint32_t connections;     /* logged in, on all threads */
     /* Of all its connections so far, on the sockets. */
     _Atomic uint64_t received_bytes;
     _Atomic uint64_t sent_bytes;

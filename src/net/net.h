@@ -21,6 +21,7 @@ struct net_queue {
     uint32_t login_timeout_secs; /* no-reply-timeout-secs */
     uint32_t max_write_queue_bytes;
     uint32_t message_timeout_secs;
+    uint32_t max_connections; /* max-tasks, logged in; 0 = no limit here */
 };
 
 enum net_route {

@@ -27,6 +27,7 @@ set_queue(struct node *n, const struct queue *q)
         .max_message_bytes = clamp_u32(q->settings[SETTING_MAX_WS_MSG_LEN]),
         .login_timeout_secs = clamp_u32(q->settings[SETTING_NO_REPLY_TIMEOUT_SECS]),
         .max_write_queue_bytes = clamp_u32(q->settings[SETTING_MAX_WRITE_QUEUE_BYTES]),
+        .max_connections = clamp_u32(q->settings[SETTING_MAX_TASKS]),
         .message_timeout_secs = clamp_u32(q->settings[SETTING_MESSAGE_TIMEOUT_SECS]),
     };
     memcpy(out.name, q->name, sizeof out.name);
@@ -56,8 +57,7 @@ directory_sync(struct node *n)
             net_remove_queue(n->net, old[i].number);
     n->directory_count = 0;
     n->directory = mem_calloc(s->queue_count + 1u, sizeof *n->directory);
-    LIST_FOREACH(node, &s->queues)
-    {
+    LIST_FOREACH (node, &s->queues) {
         const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
         struct directory_row *row = &n->directory[n->directory_count++];
         const struct directory_row *known = find_row(old, old_count, q->number);
@@ -81,7 +81,8 @@ directory_count_traffic(struct node *n, uint64_t now_ms)
         if (net_get_traffic(n->net, row->number, &sent, &received) != ST_OK)
             continue;
         if (broker_is_leading(b))
-            broker_add_usage(b, row->number, sent - row->sent, received - row->received);
+            broker_add_usage(b, row->number, sent - row->sent,
+                             received - row->received);
         row->sent = sent;
         row->received = received;
     }

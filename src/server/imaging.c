@@ -12,7 +12,8 @@
 void
 imaging_init(struct imaging *m, uint64_t least_bytes)
 {
-    *m = (struct imaging){.least_bytes = least_bytes != 0 ? least_bytes : SNAPSHOT_BYTES};
+    *m = (struct imaging){.least_bytes =
+                              least_bytes != 0 ? least_bytes : SNAPSHOT_BYTES};
 }
 
 bool

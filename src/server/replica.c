@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEADER_TURN_MS      100 /* a leader's loop turns at least this often */
+#define LEADER_TURN_MS 100 /* a leader's loop turns at least this often */
 
 enum phase {
     PHASE_FOLLOWING,

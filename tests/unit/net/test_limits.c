@@ -132,6 +132,31 @@ START_TEST(a_shorter_time_counts_for_connections_that_are_there)
 }
 END_TEST
 
+START_TEST(a_connection_over_the_slots_is_closed_with_no_message)
+{
+    struct client more;
+    open_with((struct net_queue){.max_connections = 1});
+    client_login(&client, rig.port, "publisher");
+    for (int i = 0; i < 3; i++) {
+        client_connect(&more, rig.port);
+        client_tls(&more);
+        static const char request[] =
+            "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            "Sec-WebSocket-Version: 13\r\n\r\n";
+        ck_assert(client_send(&more, request, sizeof request - 1));
+        client_expect_end(&more);
+        client_free(&more);
+    }
+    ck_assert(client_send_text(&client, PUBLISH));
+    client_expect(&client, LOGIN_OK);
+    client_free(&client);
+    AWAIT(rig_counts(&rig).open_clients == 0);
+    client_login(&client, rig.port, "publisher");
+    close_all();
+}
+END_TEST
+
 START_TEST(a_message_in_fragments_must_come_in_time)
 {
     open_with((struct net_queue){.message_timeout_secs = 1});
@@ -249,6 +274,7 @@ suite_limits(void)
     tcase_add_test(t, a_login_that_the_core_does_not_answer_is_closed_in_time);
     tcase_add_test(t, before_the_queue_is_known_the_longest_time_counts);
     tcase_add_test(t, a_shorter_time_counts_for_connections_that_are_there);
+    tcase_add_test(t, a_connection_over_the_slots_is_closed_with_no_message);
     tcase_add_test(t, a_message_in_fragments_must_come_in_time);
     tcase_add_test(t, fragments_in_time_are_one_message);
     tcase_add_test(t, a_message_over_the_limit_closes_with_1009);

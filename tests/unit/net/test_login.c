@@ -37,8 +37,8 @@ END_TEST
 
 START_TEST(the_reply_to_a_login_has_a_record_of_its_own)
 {
-    /* A record is what a client reads at once. The deliveries are there before the reply
-     * is written, in most rounds at least. */
+    /* A record is what a client reads at once. The deliveries are there before the
+     * reply is written, in most rounds at least. */
     for (int round = 0; round < 20; round++) {
         char record[20000];
         rig_hold_logins(&rig);
