@@ -34,6 +34,7 @@ struct client {
     uv_write_t write;
     char buffer[4096];
     bool is_busy;    /* a command runs: it still points here */
+    bool is_writing; /* reply and write are libuv's until written_cb() */
     bool is_closing; /* freed when closed and not busy */
     bool is_closed;
 };
@@ -287,13 +288,18 @@ client_close(struct client *client)
     uv_close((uv_handle_t *)&client->pipe, client_closed_cb);
 }
 
+static void try_next(struct client *client);
+
 static void
 written_cb(uv_write_t *write, int status)
 {
     struct client *client = write->data;
+    client->is_writing = false;
     bytes_clear(&client->reply);
     if (status != 0)
         client_close(client);
+    else
+        try_next(client);
 }
 
 static void
@@ -319,6 +325,7 @@ client_done_cb(void *ctx, struct command *command)
     uv_buf_t buf =
         uv_buf_init((char *)client->reply.data, (unsigned)client->reply.size);
     client->write.data = client;
+    client->is_writing = true;
     if (uv_write(&client->write, (uv_stream_t *)&client->pipe, &buf, 1, written_cb) !=
         0)
         client_close(client);
@@ -338,6 +345,25 @@ run_line(struct client *client, struct slice line)
         run(client->control, command);
 }
 
+/* The next whole line, once the reply to the one before is written. */
+static void
+try_next(struct client *client)
+{
+    struct bytes *line = &client->line;
+    if (client->is_closing || client->is_busy || client->is_writing || line->size == 0)
+        return;
+    uint8_t *end = memchr(line->data, '\n', line->size);
+    if (end == NULL)
+        return;
+    size_t size = (size_t)(end - line->data);
+    struct bytes rest = {0};
+    bytes_put(&rest, end + 1, line->size - size - 1);
+    struct bytes mine = *line;
+    *line = rest;
+    run_line(client, slice_of(mine.data, size));
+    bytes_fini(&mine);
+}
+
 static void
 alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
@@ -355,18 +381,10 @@ read_cb(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
         return;
     }
     bytes_put(&client->line, buf->base, (size_t)size);
-    if (client->line.size > LIMIT_CONTROL_LINE_BYTES || client->is_busy) {
-        client_close(client); /* too long, or a second request before the reply */
-        return;
-    }
-    if (client->line.size == 0)
-        return;
-    uint8_t *end = memchr(client->line.data, '\n', client->line.size);
-    if (end == NULL)
-        return;
-    struct slice line = slice_of(client->line.data, (size_t)(end - client->line.data));
-    run_line(client, line);
-    bytes_clear(&client->line);
+    if (client->line.size > LIMIT_CONTROL_LINE_BYTES)
+        client_close(client);
+    else
+        try_next(client);
 }
 
 static void
