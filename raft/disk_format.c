@@ -201,12 +201,6 @@ image_chunk_put(uint8_t out[IMAGE_CHUNK_HEAD],
     put_u32(out + 4, chunk_crc(chunk, data, size));
 }
 
-uint32_t
-image_chunk_size(const uint8_t in[IMAGE_CHUNK_HEAD])
-{
-    return get_u32(in);
-}
-
 bool
 image_chunk_check(const uint8_t in[IMAGE_CHUNK_HEAD],
                   uint64_t chunk,

@@ -84,7 +84,6 @@ bool image_chunk_check(const uint8_t in[IMAGE_CHUNK_HEAD],
                        uint64_t chunk,
                        const void *data,
                        uint32_t size);
-uint32_t image_chunk_size(const uint8_t in[IMAGE_CHUNK_HEAD]);
 /* Size of the whole file for an image of so many bytes. */
 uint64_t image_file_bytes(uint64_t image_bytes);
 static inline uint64_t

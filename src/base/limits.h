@@ -32,24 +32,20 @@
 /* Core. */
 #define LIMIT_ENTRY_CLOSE_BYTES (1u << 20) /* an entry takes no more records */
 #define LIMIT_ENTRY_BYTES       (8u << 20) /* hard: one message is at most six MiB */
-#define LIMIT_BULK_ITEMS        1024       /* items of one bulk record */
-#define LIMIT_BATCHES_IN_FLIGHT 4
 #define LIMIT_QUEUES            1024
 #define LIMIT_QUEUE_NAME_BYTES  63
 #define LIMIT_ID_AHEAD_MS       2000 /* ids before the last committed stamp */
 
-/* Cluster. */
+/* Cluster (the log's own windows are in raft/rlog_int.h). */
 #define LIMIT_PEERS            9
 #define LIMIT_FRAME_BYTES      (LIMIT_ENTRY_BYTES + (64u << 10))
 #define LIMIT_AE_BYTES         (1u << 20) /* entries of one AppendEntries */
 #define LIMIT_SNAPSHOT_CHUNK   (256u << 10)
 #define LIMIT_PEER_QUEUE_BYTES (64u << 20)
 #define LIMIT_LOG_CACHE_BYTES  (32u << 20)
-#define LIMIT_TRAILING_ENTRIES 128
 #ifndef LIMIT_TRAILING_BYTES /* the simulator's is small: its logs are */
 #define LIMIT_TRAILING_BYTES (16u << 20)
 #endif
-#define LIMIT_INFLIGHT_ENTRIES   64
 #define LIMIT_CONTROL_LINE_BYTES (1u << 20)
 #define LIMIT_CONTROL_CLIENTS    64
 

@@ -72,14 +72,24 @@ broker_create_queue(struct broker *b,
     return ST_OK;
 }
 
+/* The queue that an operator names, on the leader. */
+static enum status
+led_queue(const struct broker *b, struct slice name, struct queue **ret_queue)
+{
+    struct queue *q = b->is_leading ? state_queue_by_name(b->state, name) : NULL;
+    if (q == NULL)
+        return b->is_leading ? ST_NOTFOUND : ST_NOTLEADER;
+    *ret_queue = q;
+    return ST_OK;
+}
+
 enum status
 broker_delete_queue(struct broker *b, struct slice name, uint64_t *ret_batch)
 {
-    if (!b->is_leading)
-        return ST_NOTLEADER;
-    struct queue *q = state_queue_by_name(b->state, name);
-    if (q == NULL)
-        return ST_NOTFOUND;
+    struct queue *q = NULL;
+    enum status st = led_queue(b, name, &q);
+    if (st != ST_OK)
+        return st;
     struct part *part = part_of(q);
     struct record record;
     record.type = RECORD_QUEUE_DELETE;
@@ -104,11 +114,10 @@ broker_set_login(struct broker *b,
                  const struct record_login_set *set,
                  uint64_t *ret_batch)
 {
-    if (!b->is_leading)
-        return ST_NOTLEADER;
-    const struct queue *q = state_queue_by_name(b->state, name);
-    if (q == NULL)
-        return ST_NOTFOUND;
+    struct queue *q = NULL;
+    enum status st = led_queue(b, name, &q);
+    if (st != ST_OK)
+        return st;
     struct record record;
     record.type = RECORD_LOGIN_SET;
     record.queue = q->number;
@@ -123,11 +132,10 @@ broker_set_settings(struct broker *b,
                     const struct record_settings_set *set,
                     uint64_t *ret_batch)
 {
-    if (!b->is_leading)
-        return ST_NOTLEADER;
-    const struct queue *q = state_queue_by_name(b->state, name);
-    if (q == NULL)
-        return ST_NOTFOUND;
+    struct queue *q = NULL;
+    enum status st = led_queue(b, name, &q);
+    if (st != ST_OK)
+        return st;
     for (uint32_t i = 0; i < set->count; i++) {
         const struct setting_info *info = setting_info(set->items[i].id);
         if (set->items[i].value < info->least || set->items[i].value > info->most)
@@ -148,10 +156,11 @@ broker_redrive(struct broker *b,
                const struct uuid *id,
                uint64_t *ret_batch)
 {
-    if (!b->is_leading)
-        return ST_NOTLEADER;
-    const struct queue *q = state_queue_by_name(b->state, name);
-    struct message *m = q == NULL ? NULL : queue_message(q, id);
+    struct queue *q = NULL;
+    enum status st = led_queue(b, name, &q);
+    if (st != ST_OK)
+        return st;
+    struct message *m = queue_message(q, id);
     if (m == NULL || m->place != PLACE_DEAD)
         return ST_NOTFOUND;
     struct part *part = part_of(q);

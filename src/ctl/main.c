@@ -38,10 +38,10 @@ is_help(int argc, char **argv)
 {
     if (argc == 0)
         return true;
-    for (int i = 0; i < argc; i++)
-        if (strcmp(argv[i], "help") == 0)
-            return i <= 1;
-    return false;
+    if (strcmp(argv[0], "help") == 0)
+        return true;
+    /* "pub help" publishes the word. */
+    return argc == 2 && strcmp(argv[1], "help") == 0 && strcmp(argv[0], "pub") != 0;
 }
 
 int

@@ -192,9 +192,12 @@ ctl_sub(const struct options *o, int argc, char **argv)
         if (st == ST_TIMEOUT && !is_bounded)
             continue;
         if (st != ST_OK) {
-            (void)fprintf(stderr, "holdfastctl: %s\n",
-                          st == ST_TIMEOUT ? "no message in time"
-                                           : "the server closed the connection");
+            if (st == ST_TIMEOUT)
+                (void)fprintf(stderr, "holdfastctl: no message in time\n");
+            else
+                (void)fprintf(
+                    stderr, "holdfastctl: the server closed the connection (code %u)\n",
+                    wsclient_close_code(c));
             code = st == ST_TIMEOUT ? CTL_FAILED : CTL_UNREACHABLE;
         } else if (take_frame(o, c, frame, &unanswered, &code)) {
             got++;

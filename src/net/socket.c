@@ -154,23 +154,6 @@ socket_connect(const struct socket_address *to)
     return -1;
 }
 
-void
-socket_format(const struct sockaddr_storage *address, char out[SOCKET_TEXT_BYTES])
-{
-    char host[INET6_ADDRSTRLEN] = "?";
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-    if (address->ss_family == AF_INET) {
-        (void)inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
-        (void)snprintf(out, SOCKET_TEXT_BYTES, "%s:%u", host, ntohs(v4->sin_port));
-    } else if (address->ss_family == AF_INET6) {
-        (void)inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-        (void)snprintf(out, SOCKET_TEXT_BYTES, "[%s]:%u", host, ntohs(v6->sin6_port));
-    } else {
-        (void)snprintf(out, SOCKET_TEXT_BYTES, "unknown");
-    }
-}
-
 uint16_t
 socket_port(int fd)
 {

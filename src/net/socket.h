@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define SOCKET_TEXT_BYTES 64 /* an address as text, with its port */
-
 struct socket_address {
     struct sockaddr_storage storage;
     socklen_t size;
@@ -35,7 +33,6 @@ enum status socket_listen(const char *text, int *ret_fd) MUST_USE;
 int socket_connect(const struct socket_address *to);
 /* No delay, keepalive, user timeout: for a socket to a client or between nodes. */
 void socket_tune(int fd);
-void socket_format(const struct sockaddr_storage *address, char out[SOCKET_TEXT_BYTES]);
 /* The port a socket is bound to; 0 when it is not. */
 uint16_t socket_port(int fd);
 

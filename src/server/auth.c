@@ -187,7 +187,7 @@ slot_of(const uint8_t digest[DIGEST_BYTES])
     return get_u64(digest) & (REMEMBERED - 1);
 }
 
-static bool
+static void
 add_conn(struct attempt *t, uint64_t conn)
 {
     if (t->conn_count == t->conn_capacity) {
@@ -196,7 +196,6 @@ add_conn(struct attempt *t, uint64_t conn)
         t->conn_capacity = capacity;
     }
     t->conns[t->conn_count++] = conn;
-    return true;
 }
 
 static struct attempt *

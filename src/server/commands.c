@@ -305,8 +305,10 @@ create_done_cb(uv_work_t *work, int cancelled)
     struct queue_spec spec = {.name = slice_from_text(command->argv[2]),
                               .tier = c->tier};
     uint64_t batch = 0;
-    if (cancelled != 0 || c->status != ST_OK) {
-        command_fail(command, EXIT_FAILED, "the logins could not be made");
+    if (cancelled != 0 || c->status != ST_OK || n->control == NULL) {
+        command_fail(command, EXIT_FAILED,
+                     n->control == NULL ? "the node is stopping"
+                                        : "the logins could not be made");
         creation_free(c);
         return;
     }

@@ -41,7 +41,7 @@ struct client {
 
 /* For a forwarded command that another node asked for. */
 struct asked {
-    struct control *control;
+    struct node *node; /* outlives control and cluster, which may be NULL by then */
     uint64_t peer;
     uint64_t id;
 };
@@ -199,11 +199,15 @@ asked_done_cb(void *ctx, struct command *command)
 {
     struct asked *asked = ctx;
     struct bytes body = {0};
+    if (asked->node->cluster == NULL) { /* stopping: its caller's deadline answers */
+        mem_free(asked);
+        return;
+    }
     bytes_put_u64(&body, asked->id);
     bytes_put_u8(&body, (uint8_t)command->exit);
     bytes_put_block(&body, slice_of(command->json.data, command->json.size));
     bytes_put_block(&body, slice_of(command->text.data, command->text.size));
-    cluster_send_user(asked->control->node->cluster, asked->peer, CONTROL_REPLY,
+    cluster_send_user(asked->node->cluster, asked->peer, CONTROL_REPLY,
                       slice_of(body.data, body.size));
     bytes_fini(&body);
     mem_free(asked);
@@ -243,7 +247,7 @@ control_frame(struct control *c, uint64_t peer, uint8_t kind, struct slice body)
         return ST_INVALID;
     struct command *command = command_new(c->node);
     struct asked *asked = mem_calloc(1, sizeof *asked);
-    *asked = (struct asked){.control = c, .peer = peer, .id = get_u64(body.data)};
+    *asked = (struct asked){.node = c->node, .peer = peer, .id = get_u64(body.data)};
     command->done_cb = asked_done_cb;
     command->done_ctx = asked;
     struct replica_status status;

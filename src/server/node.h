@@ -36,7 +36,6 @@ struct node {
     size_t directory_count;
     uint64_t traffic_at_ms; /* when their bytes are looked at next */
     uint64_t machine_memory_bytes;
-    uint64_t started_ms;
     uint64_t drain_until_ms; /* 0: not stopping */
     bool has_handed_over;
     bool is_failed; /* fail-stop: the process must exit with 1 */

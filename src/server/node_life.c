@@ -272,7 +272,6 @@ node_open(struct config *config, struct node **ret_node)
     struct node *n = mem_calloc(1, sizeof *n);
     n->config = config;
     n->machine_memory_bytes = machine_memory();
-    n->started_ms = node_now_ms();
     n->is_route_dirty = true;
     mailbox_init(&n->box);
     enum status st = open_loop(n);

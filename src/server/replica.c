@@ -42,7 +42,6 @@ struct replica {
     uint64_t last_submitted;
     uint64_t epoch_index; /* CLAIMED: of our EPOCH */
     uint64_t lead_count;
-    uint64_t committed_batch;
     uint64_t thaw_batch;  /* frozen: committed, it ends */
     struct batch waiting; /* taken from the broker, refused for the moment */
     bool has_waiting;
@@ -120,7 +119,6 @@ begin_leading(struct replica *r)
     assert(r->phase == PHASE_CLAIMED && r->state->journal == NULL);
     r->phase = PHASE_LEADING;
     r->lead_count++;
-    r->committed_batch = 0;
     r->last_turn_ms = r->now_ms;
     broker_lead(r->broker, r->now_ms, r->wall_ms, r->stamp_at_ms);
     event(r, "leader.serving", r->last_applied);

@@ -1,10 +1,10 @@
 // What a node says when it cannot start: one clear line that names the thing, exit 1, nothing changed.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, root } from "./lib.mjs";
+import { Cluster, root, until } from "./lib.mjs";
 
 let cluster;
 before(async () => { cluster = await Cluster.up({ nodes: 1 }); }, { timeout: 60000 });
@@ -91,4 +91,21 @@ test("a certificate that does not match its key is named", () => {
   const r = start("mismatch", (text) => elsewhere(free(replace("cluster-key", join(cluster.dir, "server.key"))(fresh(text)))));
   assert.equal(r.status, 1);
   assert.match(r.stderr, /server\.key|cluster\.pem/);
+});
+
+test("a stop while queues are being made ends in order", async () => {
+  const ctl = join(root, "build", "src", "ctl", "holdfastctl");
+  const { socket } = cluster.info.nodes[0];
+  cluster.run("stop", "1");
+  const node = spawn(server, ["--config", join(cluster.dir, "node1", "holdfast.conf")], { stdio: ["ignore", "ignore", "ignore"] });
+  const ended = new Promise((done) => node.on("exit", (code, signal) => done({ code, signal })));
+  await until(() => cluster.ctl(1, "cluster", "status").serving);
+  // Their logins take a second of scrypt in the pool: the signal comes before they are made.
+  const asking = ["a", "b", "c", "d"].map((name) => spawn(ctl, ["--socket", socket, "queue", "create", name], { stdio: "ignore" }));
+  const answered = asking.map((child) => new Promise((done) => child.on("exit", done)));
+  await until(() => readdirSync(`/proc/${node.pid}/task`).some((id) => readFileSync(`/proc/${node.pid}/task/${id}/stat`, "utf8").includes(") R ")), 2000, 5);
+  node.kill("SIGTERM");
+  assert.deepEqual(await ended, { code: 0, signal: null });
+  await Promise.all(answered);
+  cluster.run("start", "1");
 });
