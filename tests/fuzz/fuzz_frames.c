@@ -8,11 +8,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/websocket.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct ws_codec *codec;
 
@@ -21,13 +19,6 @@ struct outcome {
     uint32_t events;
     bool is_within;
 };
-
-static void
-require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* The frame that we would send, masked and sent back. */
 static void

@@ -4,18 +4,9 @@
  * the answer is a response. */
 #include "base/limits.h"
 #include "proto/http.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void
 check_upgrade(const struct http_upgrade *upgrade)

@@ -3,20 +3,11 @@
  * The first byte: 0, the rest is a header; else the rest is what a header says, which
  * must come back. Bytes behind a header never matter. */
 #include "proto/proxy.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static const uint8_t key[PROXY_KEY_BYTES] = {7};
-
-static void
-require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void
 check_raw(struct slice data)

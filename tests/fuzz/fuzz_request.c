@@ -7,21 +7,12 @@
 #include "base/text.h"
 #include "proto/reply.h"
 #include "proto/request.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct request_parser *parser;
 static struct json_object table;
-
-static void
-require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void
 require_object(struct bytes *text)
