@@ -9,6 +9,9 @@
  * later, a few times. Pre-vote (dissertation 9.6) keeps a node that merely lost its own
  * link from disturbing a living leader.
  *
+ * A cluster that starts whole has no leader whose silence could be waited out: there
+ * the best log stands as soon as a majority is connected.
+ *
  * A silent machine resets nothing. There the first time-out is the library's; a
  * follower that is then asked for a pre-vote and has itself not heard the leader for
  * E/3 does not wait for its own timer, so that one round is enough (a leader's death
@@ -47,6 +50,7 @@ rlog_fast_start(struct rlog *r, uint64_t wait_ms, uint32_t tries)
     r->fast.next_ms = r->now_ms + wait_ms;
     r->fast.tries_left = tries;
     r->fast.leader = rlog_known_leader(r);
+    r->fast.term = raft_current_term(&r->raft);
 }
 
 void
@@ -89,16 +93,53 @@ rlog_fast_refused(struct rlog *r)
         rlog_fast_start(r, 2 * RETRY_MIN_MS + rlog_random(r, RETRY_SPREAD_MS), 3);
 }
 
+/* A cluster that starts whole: nobody has a leader to wait for. Once a majority of the
+ * voters has said where its log ends, the best of them (of equals the one with the
+ * lowest id) stands at once. Where there is a leader after all, pre-vote refuses. */
+void
+rlog_fast_boot(struct rlog *r)
+{
+    uint64_t last_term = rlog_last_term(r);
+    unsigned voters = 0;
+    unsigned known = 0;
+    bool is_voter = false;
+    if (r->leader_heard_ms != 0 || r->raft.state != RAFT_FOLLOWER ||
+        rlog_known_leader(r) != 0 || r->fast.until_ms != 0)
+        return;
+    for (unsigned i = 0; i < r->raft.configuration.n; i++) {
+        const struct raft_server *s = &r->raft.configuration.servers[i];
+        if (s->role != RAFT_VOTER)
+            continue;
+        voters++;
+        if (s->id == r->options.id) {
+            is_voter = true;
+            continue;
+        }
+        const struct rlog_peer *p = rlog_peer_find(r, s->id);
+        if (p == NULL || !p->has_position || !p->is_connected)
+            continue;
+        known++;
+        const struct rlog_position *at = &p->position;
+        if (at->last_term > last_term ||
+            (at->last_term == last_term && at->last_index > r->log.last) ||
+            (at->last_term == last_term && at->last_index == r->log.last &&
+             s->id < r->options.id && !at->is_gated))
+            return;
+    }
+    if (is_voter && known + 1 > voters / 2)
+        rlog_fast_start(r, rlog_random(r, 21), 3);
+}
+
 /* True when there is nothing left to hurry for. */
 static bool
 fast_is_over(const struct rlog *r)
 {
     if (r->fast.tries_left == 0 || r->now_ms >= r->fast.until_ms || rlog_is_leader(r))
         return true;
-    /* Our vote of this term is given to another, who is about to win. */
+    /* Our vote of a new term is given to another, who is about to win. */
     uint64_t vote = raft_voted_for(&r->raft);
     return r->raft.state == RAFT_FOLLOWER && rlog_known_leader(r) == 0 && vote != 0 &&
-           vote != r->options.id;
+           vote != r->options.id && raft_current_term(&r->raft) > r->fast.term;
 }
 
 static void

@@ -135,6 +135,7 @@ rlog_gate_position(struct rlog *r,
     p->position = *position;
     if (position->is_gated && !position->is_answer)
         rlog_tell_position(r, p->id, true);
+    rlog_fast_boot(r);
 }
 
 void

@@ -34,8 +34,8 @@ _Static_assert(RAFT_VERSION_NUMBER == 2201, "raft-notes are about 0.22.1");
 #define RLOG_PEER_WINDOW_BYTES   (8u << 20) /* sent to a peer, not yet acknowledged */
 #define RLOG_UNCOMMITTED_ENTRIES 4096       /* raft-notes 7: the scan is linear */
 #define RLOG_UNCOMMITTED_BYTES   (64u << 20)
-#define RLOG_APPLY_ENTRIES       4096 /* at most so many in one call */
-#define RLOG_APPLY_BYTES         (16u << 20)
+#define RLOG_APPLY_ENTRIES       4096       /* at most so many in one call */
+#define RLOG_APPLY_BYTES         (1u << 20) /* a turn stays far below E */
 #define RLOG_SNAPSHOT_WINDOW     (4u * LIMIT_SNAPSHOT_CHUNK)
 #define RLOG_PEERS_MAX           16
 #define RLOG_TIMEOUT_PAUSE_MS    5 /* G8 */

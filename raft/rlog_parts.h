@@ -69,6 +69,7 @@ void rlog_fast_heard(struct rlog *r, uint64_t peer);
 /* A pre-vote was asked from us, or refused to us. */
 void rlog_fast_asked(struct rlog *r);
 void rlog_fast_refused(struct rlog *r);
+void rlog_fast_boot(struct rlog *r); /* a peer's position came */
 
 /* rlog_gate.c */
 /* Raises the term of a start that must; false after rlog_fatal(). */

@@ -59,6 +59,7 @@ struct rlog_fast {
     uint64_t until_ms; /* 0: not under way */
     uint64_t next_ms;
     uint32_t tries_left;
+    uint64_t term;   /* when it began */
     uint64_t leader; /* that is gone */
 };
 

@@ -27,6 +27,8 @@ struct image_loader {
     struct queue *queue;  /* the last one that was read */
     struct image_counts counts;
     uint64_t messages_digest;
+    const struct queue *newest_of; /* the queue of newest_id, or NULL */
+    struct uuid newest_id;
 };
 
 struct image_loader *
@@ -246,13 +248,25 @@ held_is_free(const struct session *x, const struct message_spot *spot)
            CONTAINER_OF(node, struct message, in_held)->held_order < spot->since;
 }
 
+/* Most come in the order of their ids: one above all before it needs no look. */
+static bool
+id_is_free(struct image_loader *l, const struct queue *q, const struct message *m)
+{
+    if (q->by_id.count != 0 &&
+        (l->newest_of != q || uuid_compare(&m->id, &l->newest_id) <= 0))
+        return queue_message(q, &m->id) == NULL;
+    l->newest_of = q;
+    l->newest_id = m->id;
+    return true;
+}
+
 /* Whether the message may go to its place; fills in the holder. */
 static bool
-spot_is_good(const struct queue *q, const struct message *m, struct loaded *in)
+spot_is_good(const struct queue *q, struct loaded *in)
 {
     struct message_spot *spot = &in->spot;
     spot->place = (enum place)in->place;
-    if (spot->order >= q->next_order || queue_message(q, &m->id) != NULL)
+    if (spot->order >= q->next_order)
         return false;
     if (spot->place != PLACE_HELD && in->holder != 0)
         return false;
@@ -277,7 +291,7 @@ fill_message(struct image_loader *l, struct reader *r, struct message *m)
     struct queue *q = l->queue;
     if (q == NULL || q->number != in.queue)
         q = state_queue(l->state, in.queue);
-    if (q == NULL || !spot_is_good(q, m, &in))
+    if (q == NULL || !id_is_free(l, q, m) || !spot_is_good(q, &in))
         return ST_CORRUPT;
     m->body_size = (uint32_t)in.body_and_key.size - in.key_size;
     m->key_size = (uint8_t)in.key_size;

@@ -95,6 +95,27 @@ START_TEST(a_killed_leader_is_replaced_fast_when_its_links_are_reset)
 }
 END_TEST
 
+/* All at once, after all were stopped: nobody waits for a leader that is not there. */
+START_TEST(a_cluster_that_starts_whole_has_a_leader_at_once)
+{
+    struct rig *rig = started(3);
+    for (int round = 0; round < 30; round++) {
+        struct rig_node *leader = rig_leader(rig, round == 0 ? 5000 : 100);
+        uint64_t index;
+        ck_assert_int_eq(rig_submit(leader, 100, false, &index), ST_OK);
+        rig_run(rig, 20 + (uint64_t)round);
+        for (uint64_t id = 1; id <= 3; id++)
+            rig_stop(rig, id, false, false);
+        rig_run(rig, 50);
+        for (uint64_t id = 1; id <= 3; id++) {
+            ck_assert_int_eq(rig_start(rig, id % 3 + 1, false), ST_OK);
+            rig_run(rig, (uint64_t)round % 4);
+        }
+    }
+    rig_free(rig);
+}
+END_TEST
+
 START_TEST(a_silent_leader_is_replaced_within_three_seconds)
 {
     for (int round = 0; round < 30; round++) {
@@ -446,6 +467,7 @@ suite_rlog(void)
     tcase_add_test(t, a_written_only_entry_commits_without_a_sync);
     tcase_add_test(t, a_synced_entry_waits_for_the_sync_and_holds_back_what_follows);
     tcase_add_test(t, a_killed_leader_is_replaced_fast_when_its_links_are_reset);
+    tcase_add_test(t, a_cluster_that_starts_whole_has_a_leader_at_once);
     tcase_add_test(t, a_silent_leader_is_replaced_within_three_seconds);
     tcase_add_test(t, a_node_that_only_lost_its_link_does_not_disturb_the_leader);
     tcase_add_test(t, a_restarted_follower_catches_up);
