@@ -437,9 +437,10 @@ wsclient_receive(struct wsclient *c, struct slice *ret_payload)
             if (opcode == 9)
                 send_frame(c, 10, payload);
             if (opcode == 8) {
-                c->close_code = payload.size >= 2
-                                    ? (uint16_t)(payload.data[0] << 8 | payload.data[1])
-                                    : 1005;
+                c->close_code = 1005;
+                if (payload.size >= 2)
+                    c->close_code =
+                        (uint16_t)((unsigned)payload.data[0] << 8 | payload.data[1]);
                 send_frame(c, 8, payload);
                 if (wsclient_flush(c) != ST_OK)
                     c->out_used = c->out.size; /* it is over either way */
