@@ -3,11 +3,13 @@
 
 #include "raft/disk_int.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -28,8 +30,8 @@ free_done(struct disk_done *done)
     mem_free(done);
 }
 
-static void
-free_disk(struct disk *d)
+void
+disk_free(struct disk *d)
 {
     struct mail *next;
     disk_stop_threads(d);
@@ -54,8 +56,8 @@ free_disk(struct disk *d)
     mem_free(d);
 }
 
-static struct disk *
-new_disk(const struct disk_options *o)
+struct disk *
+disk_new(const struct disk_options *o)
 {
     struct disk *d = mem_calloc(1, sizeof *d);
     size_t size = strlen(o->dir) + 1;
@@ -67,6 +69,7 @@ new_disk(const struct disk_options *o)
     assert(d->segment_bytes >= 4096);
     d->bell = o->bell;
     d->bell_ctx = o->bell_ctx;
+    d->salvage_cb = o->salvage_cb;
     disk_fill_system(&d->sys, o->sys);
     d->rlog.ops = &disk_ops;
     d->rlog.ctx = d;
@@ -81,12 +84,11 @@ new_disk(const struct disk_options *o)
     return d;
 }
 
-static enum status
-open_directories(struct disk *d, struct disk_error *e)
+enum status
+disk_open_directory(struct disk *d, struct disk_error *e)
 {
     struct stat stat;
-    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    d->dir_fd = open(d->dir, flags);
+    d->dir_fd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->dir_fd < 0 && errno != ENOENT) {
         disk_error_set(e, "%s: %s", d->dir, strerror(errno));
         return ST_IO;
@@ -101,14 +103,40 @@ open_directories(struct disk *d, struct disk_error *e)
         disk_error_set(e, "%s: no data here; run: holdfastctl data init", d->dir);
         return ST_NOTFOUND;
     }
-    d->log_fd = openat(d->dir_fd, "log", flags);
-    d->snap_fd = openat(d->dir_fd, "snapshots", flags);
-    if (d->log_fd < 0 || d->snap_fd < 0) {
-        disk_error_set(e, "%s/%s: %s", d->dir, d->log_fd < 0 ? "log" : "snapshots",
-                       strerror(errno));
-        return errno == ENOENT ? ST_CORRUPT : ST_IO;
-    }
     return ST_OK;
+}
+
+static enum status
+open_folder(struct disk *d, const char *name, int *ret_fd, struct disk_error *e)
+{
+    *ret_fd = openat(d->dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret_fd >= 0)
+        return ST_OK;
+    enum status st = errno == ENOENT ? ST_CORRUPT : ST_IO;
+    disk_error_set(e, "%s/%s: %s", d->dir, name, strerror(errno));
+    disk_error_place(e, "", name, 0);
+    return st;
+}
+
+enum status
+disk_open_folders(struct disk *d, struct disk_error *e)
+{
+    enum status st = open_folder(d, "log", &d->log_fd, e);
+    return st != ST_OK ? st : open_folder(d, "snapshots", &d->snap_fd, e);
+}
+
+static void
+tell_salvaged(const struct disk *d)
+{
+    char name[DISK_NAME_MAX];
+    for (uint32_t i = 0; i < d->salvaged_count; i++) {
+        const struct disk_salvaged *s = &d->salvaged[i];
+        disk_segment_name(s->segment, name);
+        log_event(LOG_WARN, "disk.body_damaged",
+                  "file=log/%s offset=%" PRIu64 " index=%" PRIu64 " consequence=%s",
+                  name, s->offset, s->index,
+                  log_quote("the message is a dead letter, as damaged"));
+    }
 }
 
 /* What is appended now goes into a segment of its own: nothing stale is behind it. */
@@ -148,15 +176,28 @@ begin_segment(struct disk *d, struct disk_error *e)
     return ST_OK;
 }
 
+/* Whose directory it is, and that its log is where it belongs. */
+static enum status
+open_place(struct disk *d, const struct disk_options *o, struct disk_error *e)
+{
+    char aside[DISK_ASIDE_NAME_BYTES];
+    enum status st = disk_open_directory(d, e);
+    if (st == ST_OK)
+        st = disk_lock(d, e);
+    if (st == ST_OK)
+        st = disk_read_meta(d, e);
+    if (st == ST_OK)
+        st = disk_check_owner(d, o, e);
+    if (st == ST_OK && d->meta.rejoin == DISK_REJOIN_MOVING)
+        st = disk_finish_aside(d, aside, e);
+    return st == ST_OK ? disk_open_folders(d, e) : st;
+}
+
 static enum status
 open_disk(struct disk *d, const struct disk_options *o, struct disk_error *e)
 {
     struct disk_scan scan;
-    enum status st = open_directories(d, e);
-    if (st == ST_OK)
-        st = disk_lock(d, e);
-    if (st == ST_OK)
-        st = disk_read_meta(d, o, e);
+    enum status st = open_place(d, o, e);
     if (st == ST_OK)
         st = disk_read_boot(d, o->boot_id, e);
     if (st == ST_OK)
@@ -170,6 +211,7 @@ open_disk(struct disk *d, const struct disk_options *o, struct disk_error *e)
     disk_scan_fini(&scan);
     if (st != ST_OK)
         return st;
+    tell_salvaged(d);
     memset(d->boot.boot_id, 0, sizeof d->boot.boot_id);
     memcpy(d->boot.boot_id, o->boot_id, strlen(o->boot_id));
     d->boot.is_clean = false;
@@ -189,17 +231,17 @@ disk_open(const struct disk_options *options,
           struct disk **ret_disk,
           struct disk_error *ret_error)
 {
-    ret_error->text[0] = 0;
+    memset(ret_error, 0, sizeof *ret_error);
     if (strlen(options->boot_id) > DISK_BOOT_ID_MAX) {
         disk_error_set(ret_error, "the boot id is longer than %d", DISK_BOOT_ID_MAX);
         return ST_INVALID;
     }
-    struct disk *d = new_disk(options);
+    struct disk *d = disk_new(options);
     enum status st = open_disk(d, options, ret_error);
     if (st == ST_OK)
         *ret_disk = d;
     else
-        free_disk(d);
+        disk_free(d);
     return st;
 }
 
@@ -237,7 +279,7 @@ disk_close(struct disk *d, bool is_clean)
         if (st == ST_OK)
             st = disk_write_boot(d);
     }
-    free_disk(d);
+    disk_free(d);
     return st;
 }
 
@@ -251,6 +293,18 @@ bool
 disk_is_crashed(const struct disk *d)
 {
     return d->boot.is_crashed;
+}
+
+bool
+disk_is_rejoining(const struct disk *d)
+{
+    return d->meta.rejoin != DISK_REJOIN_NONE;
+}
+
+const struct disk_error *
+disk_damage(const struct disk *d)
+{
+    return &d->damage;
 }
 
 static void

@@ -2,9 +2,10 @@
  *
  *   lock             held while the directory is open
  *   meta-1, meta-2   term, vote, node id, cluster id: two copies, one after the other
- *   boot             the machine's boot id at the last start; whether the stop was
- * clean log/N.seg        segments of the record stream snapshots/ INDEX-TERM.snap,
- * chunked
+ *   boot             boot id of the machine at the last start; was the stop clean
+ *   log/N.seg        segments of the record stream
+ *   snapshots/       INDEX-TERM.snap, chunked
+ *   aside-DATE/      log and snapshots that were found damaged, kept for people
  *
  * man/holdfast-files.5 has the bytes. The core thread plans where each record goes and
  * calls the operations; the writer thread writes the log; the syncer thread syncs it;
@@ -28,16 +29,29 @@ struct disk;
 #define DISK_BOOT_ID_MAX      127
 #define DISK_SEGMENT_BYTES    (16u << 20)
 
-/* What went wrong, for the log line: names the file and, for damage, the offset. */
+#define DISK_ASIDES_MAX       8
+#define DISK_ASIDES_PER_HOUR  3
+#define DISK_ASIDE_NAME_BYTES 40
+
+/* What went wrong, for the log line: names the file and, for damage, the offset. The
+ * rest is about damage (ST_CORRUPT). */
 struct disk_error {
     char text[320];
+    char file[64];   /* below the directory; "" when it is not in one place */
+    uint64_t offset; /* in it */
+    bool is_final;   /* term and vote are lost: nothing is to be guessed */
+    struct rlog_members members; /* as far as could be read; count 0: not at all */
 };
 
-/* The system calls whose failures are tested; NULL members are the real ones. */
+/* The system calls whose failures are tested; NULL members are the real ones. The
+ * second three are those of setting aside. */
 struct disk_sys {
     ssize_t (*pwritev)(int fd, const struct iovec *iov, int count, off_t offset);
     int (*fdatasync)(int fd);
     int (*fallocate)(int fd, int mode, off_t offset, off_t size);
+    int (*fsync)(int fd);
+    int (*mkdirat)(int dir_fd, const char *name, mode_t mode);
+    int (*renameat)(int from_fd, const char *from, int to_fd, const char *to);
 };
 
 struct disk_options {
@@ -50,6 +64,9 @@ struct disk_options {
     void (*bell)(void *ctx);
     void *bell_ctx;
     const struct disk_sys *sys; /* NULL = the system's */
+    /* Of a payload whose checksum is not crc: is all of it as it was written but for
+     * bodies of messages? Then the record counts. NULL: no record does. */
+    bool (*salvage_cb)(struct slice payload, uint32_t crc);
 };
 
 /* Makes a new data directory of a cluster's first members (all voters; sorted by id
@@ -81,6 +98,24 @@ enum status disk_close(struct disk *d, bool is_clean);
 struct rlog_disk *disk_rlog(struct disk *d);
 /* The machine crashed since the last clean stop: rlog_options.is_crashed. */
 bool disk_is_crashed(const struct disk *d);
+/* The log was set aside, and what this node had acknowledged is not all here again:
+ * rlog_options.is_rejoining. */
+bool disk_is_rejoining(const struct disk *d);
+/* Where the last read that gave ST_CORRUPT found damage; borrowed. */
+const struct disk_error *disk_damage(const struct disk *d);
+
+/* Moves log and snapshots of a closed directory into aside-DATE, beside a file that
+ * says why; ret_name is its name. The next open finds an empty log that waits for the
+ * other members (disk_is_rejoining). Term and vote stay; nothing is ever removed. Ends
+ * half-way: the next open finishes it. Of options: dir, node_id, cluster_id, sys.
+ *
+ *   ST_RANGE  DISK_ASIDES_MAX are kept already
+ *   ST_AGAIN  DISK_ASIDES_PER_HOUR were made within the hour
+ *   and as disk_open() */
+enum status disk_set_aside(const struct disk_options *options,
+                           const char *why,
+                           char ret_name[DISK_ASIDE_NAME_BYTES],
+                           struct disk_error *ret_error) MUST_USE;
 /* Hands over what the threads completed. Core thread, not inside an rlog call. */
 void disk_deliver(struct disk *d, struct rlog *r, uint64_t now_ms);
 

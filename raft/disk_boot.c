@@ -53,7 +53,7 @@ read_copy_of_meta(struct disk *d, int i, struct disk_meta *m)
 }
 
 enum status
-disk_read_meta(struct disk *d, const struct disk_options *o, struct disk_error *e)
+disk_read_meta(struct disk *d, struct disk_error *e)
 {
     struct disk_meta m[2];
     enum status st[2];
@@ -73,12 +73,20 @@ disk_read_meta(struct disk *d, const struct disk_options *o, struct disk_error *
     if (st[0] != ST_OK && st[1] != ST_OK) {
         disk_error_set(e, "%s/%s and %s/%s: both damaged", d->dir, meta_name[0], d->dir,
                        meta_name[1]);
+        disk_error_place(e, "", meta_name[0], 0);
+        e->is_final = true;
         return ST_CORRUPT;
     }
     int best = st[0] != ST_OK                                    ? 1
                : st[1] == ST_OK && m[1].sequence > m[0].sequence ? 1
                                                                  : 0;
     d->meta = m[best];
+    return ST_OK;
+}
+
+enum status
+disk_check_owner(struct disk *d, const struct disk_options *o, struct disk_error *e)
+{
     if (memcmp(d->meta.cluster_id, o->cluster_id, DISK_CLUSTER_ID_BYTES) != 0) {
         disk_error_set(e, "%s: belongs to another cluster", d->dir);
         return ST_DENIED;
@@ -142,6 +150,8 @@ disk_read_boot(struct disk *d, const char *boot_id, struct disk_error *e)
         d->boot = (struct disk_boot){.is_crashed = true};
     else if (!d->boot.is_clean && strcmp(d->boot.boot_id, boot_id) != 0)
         d->boot.is_crashed = true;
+    if (d->meta.rejoin != DISK_REJOIN_NONE)
+        d->boot.is_crashed = true; /* so that an older version is gated, too */
     return ST_OK;
 }
 

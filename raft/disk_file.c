@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void
@@ -16,6 +17,17 @@ disk_error_set(struct disk_error *e, const char *format, ...)
     va_start(args, format);
     vsnprintf(e->text, sizeof e->text, format, args);
     va_end(args);
+}
+
+void
+disk_error_place(struct disk_error *e,
+                 const char *folder,
+                 const char *name,
+                 uint64_t at)
+{
+    snprintf(e->file, sizeof e->file, "%s%s%s", folder, folder[0] != 0 ? "/" : "",
+             name);
+    e->offset = at;
 }
 
 enum status
@@ -203,7 +215,7 @@ disk_salt(uint64_t base, uint64_t number)
 void
 disk_fill_system(struct disk_sys *out, const struct disk_sys *in)
 {
-    *out = (struct disk_sys){pwritev, fdatasync, fallocate};
+    *out = (struct disk_sys){pwritev, fdatasync, fallocate, fsync, mkdirat, renameat};
     if (in == NULL)
         return;
     if (in->pwritev != NULL)
@@ -212,4 +224,10 @@ disk_fill_system(struct disk_sys *out, const struct disk_sys *in)
         out->fdatasync = in->fdatasync;
     if (in->fallocate != NULL)
         out->fallocate = in->fallocate;
+    if (in->fsync != NULL)
+        out->fsync = in->fsync;
+    if (in->mkdirat != NULL)
+        out->mkdirat = in->mkdirat;
+    if (in->renameat != NULL)
+        out->renameat = in->renameat;
 }

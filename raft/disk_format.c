@@ -105,6 +105,7 @@ disk_meta_put(uint8_t out[META_BYTES], const struct disk_meta *m)
     memcpy(out + 32, m->cluster_id, DISK_CLUSTER_ID_BYTES);
     put_u64(out + 48, m->term);
     put_u64(out + 56, m->vote);
+    out[64] = (uint8_t)m->rejoin;
     put_frame(out, META_BYTES, meta_magic);
 }
 
@@ -119,6 +120,9 @@ disk_meta_get(const uint8_t in[META_BYTES], struct disk_meta *m)
     memcpy(m->cluster_id, in + 32, DISK_CLUSTER_ID_BYTES);
     m->term = get_u64(in + 48);
     m->vote = get_u64(in + 56);
+    if (in[64] > DISK_REJOIN_WAITING)
+        return ST_VERSION;
+    m->rejoin = (enum disk_rejoin)in[64];
     return ST_OK;
 }
 

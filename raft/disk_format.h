@@ -36,12 +36,21 @@ struct record_head {
     uint64_t synced; /* highest record number known to be synced when it was written */
 };
 
+/* A log that was set aside (raft/disk_aside.c). In meta, not in boot: there are two
+ * copies of it, and to forget this would open the restart gate too early. */
+enum disk_rejoin {
+    DISK_REJOIN_NONE = 0,
+    DISK_REJOIN_MOVING = 1,  /* log and snapshots are on their way to aside */
+    DISK_REJOIN_WAITING = 2, /* what was acknowledged is not all here again */
+};
+
 struct disk_meta {
     uint64_t sequence;
     uint64_t node_id;
     uint8_t cluster_id[DISK_CLUSTER_ID_BYTES];
     uint64_t term;
     uint64_t vote;
+    enum disk_rejoin rejoin;
 };
 
 struct disk_boot {

@@ -149,7 +149,7 @@ disk_init(const char *dir,
           struct disk_error *ret_error)
 {
     struct rlog_members sorted = *members;
-    ret_error->text[0] = 0;
+    memset(ret_error, 0, sizeof *ret_error);
     rlog_members_sort(&sorted);
     const struct rlog_member *self = rlog_members_find(&sorted, node_id);
     if (rlog_members_check(&sorted) != ST_OK || self == NULL || !self->is_voter) {

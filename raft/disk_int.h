@@ -5,6 +5,8 @@
  *   disk_read.c    reading entries and images (core thread)
  *   disk_deliver.c completions (core thread)
  *   disk_boot.c    lock, meta and boot files (core thread)
+ *   disk_aside.c   setting a damaged log aside
+ *   disk_check.c   examining a directory; disk_mend.c mending that of a lone node
  *   disk_init.c    a new data directory
  *   disk_scan.c    what is in the segments at open; torn tail or damage
  *   disk_repair.c  what open changes, once everything is known to be good
@@ -21,7 +23,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#define DISK_IMAGES_MAX 16
+#define DISK_IMAGES_MAX   16
+#define DISK_TERM_UNKNOWN UINT64_MAX
+#define DISK_SALVAGED_MAX 64 /* records with damaged bodies in one log */
 
 /* Where an entry is. */
 struct disk_place {
@@ -34,6 +38,13 @@ struct disk_segment {
     uint64_t number;
     uint64_t salt;
     uint64_t bytes; /* of the file */
+};
+
+/* A record whose payload is not what its checksum says, and counts all the same. */
+struct disk_salvaged {
+    uint64_t segment;
+    uint64_t offset;
+    uint64_t index;
 };
 
 /* A complete snapshot. */
@@ -66,6 +77,14 @@ struct disk {
     int meta_fd[2];
     struct disk_meta meta;
     struct disk_boot boot;
+    struct disk_error damage; /* found by the last read that gave ST_CORRUPT */
+    bool (*salvage_cb)(struct slice payload, uint32_t crc);
+    struct disk_salvaged salvaged[DISK_SALVAGED_MAX];
+    uint32_t salvaged_count;
+    /* For mending: what a scan would find if the log were cut so. */
+    uint64_t scan_from;   /* segments below are passed over */
+    uint64_t scan_until;  /* the last one; 0 = all */
+    uint64_t scan_offset; /* where it ends */
 
     /* Core thread: the log as planned. */
     uint64_t first;

@@ -3,10 +3,24 @@
 #define HF_RAFT_DISK_PARTS_H
 
 #include "raft/disk_int.h"
+#include "raft/disk_scan.h"
+
+struct disk_scan;
+
+/* disk.c: what has to do with a directory that is not opened as a log. */
+struct disk *disk_new(const struct disk_options *o);
+void disk_free(struct disk *d);
+enum status disk_open_directory(struct disk *d, struct disk_error *e) MUST_USE;
+enum status disk_open_folders(struct disk *d, struct disk_error *e) MUST_USE;
 
 /* disk_file.c: 0 or -1 with errno, unless said. Names are relative to a directory fd.
  */
 void disk_error_set(struct disk_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Where the damage is: folder may be "". */
+void disk_error_place(struct disk_error *e,
+                      const char *folder,
+                      const char *name,
+                      uint64_t at);
 enum status disk_errno_status(int error); /* ENOSPC, EDQUOT: ST_FULL; else ST_IO */
 void disk_segment_name(uint64_t number, char out[DISK_NAME_MAX]);
 void disk_image_name(const struct rlog_snapshot_meta *m, char out[DISK_NAME_MAX]);
@@ -35,44 +49,59 @@ void disk_fill_system(struct disk_sys *out, const struct disk_sys *in);
 
 /* disk_boot.c */
 enum status disk_lock(struct disk *d, struct disk_error *e) MUST_USE;
-enum status disk_read_meta(struct disk *d,
-                           const struct disk_options *o,
-                           struct disk_error *e) MUST_USE;
+enum status disk_read_meta(struct disk *d, struct disk_error *e) MUST_USE;
+enum status disk_check_owner(struct disk *d,
+                             const struct disk_options *o,
+                             struct disk_error *e) MUST_USE;
 enum status disk_write_meta(struct disk *d) MUST_USE;
 enum status
 disk_read_boot(struct disk *d, const char *boot_id, struct disk_error *e) MUST_USE;
 enum status disk_write_boot(struct disk *d) MUST_USE;
 
-/* disk_scan.c */
-struct disk_scan_entry {
-    struct disk_place place;
-    uint64_t term;
-    uint8_t type;
-    bool is_sync;
-};
-
-struct disk_scan {
-    uint64_t first; /* index of entries[0] */
-    uint64_t count;
-    struct disk_scan_entry *entries;
-    uint64_t capacity;
-    struct disk_segment *segments; /* those with a file, ascending */
-    size_t segment_count;
-    uint64_t number;      /* last record; 0 = none */
-    uint64_t marked;      /* highest record number said to be synced */
-    size_t tail;          /* segments[tail] holds the last record */
-    uint64_t tail_offset; /* behind it */
-    bool is_torn;         /* something bad was behind it */
-    bool has_record;
-};
-
-/* Reads every segment; changes nothing. ST_CORRUPT names file and offset. */
+/* disk_aside.c: makes a name that is not taken; finishes what was begun. */
+enum status disk_finish_aside(struct disk *d,
+                              char ret_name[DISK_ASIDE_NAME_BYTES],
+                              struct disk_error *e) MUST_USE;
+bool disk_aside_parse(const char *name, int64_t *ret_time);
 enum status
-disk_scan_log(struct disk *d, struct disk_scan *s, struct disk_error *e) MUST_USE;
-void disk_scan_fini(struct disk_scan *s);
+disk_check_asides(struct disk *d, bool is_hourly, struct disk_error *e) MUST_USE;
+/* "aside" with why and the small files; then its name by date. */
+enum status
+disk_make_aside(struct disk *d, const char *why, struct disk_error *e) MUST_USE;
+enum status disk_name_aside(struct disk *d,
+                            char ret_name[DISK_ASIDE_NAME_BYTES],
+                            struct disk_error *e) MUST_USE;
+
+/* disk_check.c */
+struct disk_finding;
+enum status disk_open_to_look(struct disk *d,
+                              const struct disk_options *o,
+                              struct disk_error *ret_meta_error,
+                              struct disk_error *e) MUST_USE;
+/* The index of the last whole record behind the first place that has none; 0. */
+uint64_t disk_walk_segment(const struct disk *d,
+                           const struct disk_segment *segment,
+                           const uint8_t *bytes,
+                           struct disk_finding *f);
 
 /* disk_repair.c */
 enum status disk_find_images(struct disk *d, struct disk_error *e) MUST_USE;
+/* Its head, and that the file is as long as it says. */
+enum status disk_check_image(struct disk *d,
+                             const char *name,
+                             struct rlog_snapshot_meta *meta) MUST_USE;
+/* All of it; ST_CORRUPT with the offset. */
+enum status disk_verify_image(struct disk *d,
+                              const char *name,
+                              struct rlog_snapshot_meta *meta,
+                              uint64_t *ret_offset) MUST_USE;
+/* Their names, the newest first. */
+unsigned disk_list_images(struct disk *d, char names[DISK_IMAGES_MAX][DISK_NAME_MAX]);
+/* R9, and what else must hold between snapshot, log and meta. */
+enum status disk_check_joined(struct disk *d,
+                              const struct disk_scan *s,
+                              bool *ret_discard,
+                              struct disk_error *e) MUST_USE;
 enum status
 disk_settle_found(struct disk *d, struct disk_scan *s, struct disk_error *e) MUST_USE;
 

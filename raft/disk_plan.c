@@ -2,9 +2,11 @@
  * every record goes (segment, offset) and what is removed; the threads only do it. */
 #include "raft/disk_int.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -326,10 +328,18 @@ static void
 op_gate_opened(void *ctx)
 {
     struct disk *d = ctx;
+    /* Not written, here and below: the next start is gated for nothing, that is all. */
+    if (d->meta.rejoin != DISK_REJOIN_NONE) {
+        d->meta.rejoin = DISK_REJOIN_NONE;
+        if (disk_write_meta(d) != ST_OK) {
+            d->meta.rejoin = DISK_REJOIN_WAITING;
+            return;
+        }
+        log_event(LOG_INFO, "disk.rejoined", "last_index=%" PRIu64, d->last);
+    }
     if (!d->boot.is_crashed)
         return;
     d->boot.is_crashed = false;
-    /* Not written: the next start is gated for nothing, that is all. */
     if (disk_write_boot(d) != ST_OK)
         d->boot.is_crashed = true;
 }

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,20 @@ disk_forget_fds(struct disk *d)
         close(d->read_fd);
     d->read_fd = -1;
     d->read_segment = 0;
+}
+
+/* Remembers where, for whoever stops because of it. */
+static enum status
+damaged(struct disk *d,
+        const char *folder,
+        const char *name,
+        uint64_t offset,
+        const char *what)
+{
+    disk_error_set(&d->damage, "%s/%s/%s: at %" PRIu64 ": %s", d->dir, folder, name,
+                   offset, what);
+    disk_error_place(&d->damage, folder, name, offset);
+    return ST_CORRUPT;
 }
 
 static const struct disk_segment *
@@ -47,34 +62,37 @@ disk_read_entry(void *ctx, uint64_t index, struct rlog_entry *ret_entry)
         return ST_CORRUPT;
     const struct disk_place *place = &d->places[index & d->places_mask];
     const struct disk_segment *segment = find_segment(d, place->segment);
+    disk_segment_name(place->segment, name);
     if (d->read_fd < 0 || d->read_segment != place->segment) {
         disk_forget_fds(d);
-        disk_segment_name(place->segment, name);
         d->read_fd = openat(d->log_fd, name, O_RDONLY | O_CLOEXEC);
         d->read_segment = place->segment;
         if (d->read_fd < 0)
             return ST_IO;
     }
     int rv = disk_read_at(d->read_fd, head, sizeof head, place->offset);
-    if (rv != 0)
-        return rv < 0 ? ST_IO : ST_CORRUPT;
-    if (!record_head_get(head, segment->salt, &h) || h.index != index ||
+    if (rv < 0)
+        return ST_IO;
+    if (rv > 0 || !record_head_get(head, segment->salt, &h) || h.index != index ||
         h.size != place->size)
-        return ST_CORRUPT;
+        return damaged(d, "log", name, place->offset, "damaged head of a record");
     struct blob *blob = h.size == 0 ? NULL : blob_new(h.size);
     if (blob != NULL)
         rv = disk_read_at(d->read_fd, blob->data, h.size,
                           place->offset + RECORD_HEAD_BYTES);
-    if (rv != 0 || (blob != NULL && crc32c(0, blob->data, h.size) != h.crc)) {
+    uint32_t crc = rv != 0 || blob == NULL ? 0 : crc32c(0, blob->data, h.size);
+    if (rv != 0 ||
+        (crc != h.crc && !disk_is_salvaged(d, place->segment, place->offset))) {
         blob_put(blob);
-        return rv < 0 ? ST_IO : ST_CORRUPT;
+        return rv < 0 ? ST_IO
+                      : damaged(d, "log", name, place->offset, "damaged record");
     }
     *ret_entry = (struct rlog_entry){
         .index = index,
         .term = h.term,
         .type = (enum rlog_type)h.type,
         .is_sync = h.is_sync,
-        .crc = h.crc,
+        .crc = crc, /* of what is there, when it was salvaged */
         .blob = blob,
         .size = h.size,
     };
@@ -144,8 +162,8 @@ load_chunk(struct disk *d, struct disk_image *image, uint64_t chunk)
         d->chunk_number == chunk)
         return ST_OK;
     drop_chunk(d);
+    disk_image_name(&image->meta, name);
     if (image->fd < 0) {
-        disk_image_name(&image->meta, name);
         image->fd = openat(d->snap_fd, name, O_RDONLY | O_CLOEXEC);
         if (image->fd < 0)
             return ST_IO;
@@ -157,7 +175,9 @@ load_chunk(struct disk *d, struct disk_image *image, uint64_t chunk)
                           image_chunk_offset(chunk) + IMAGE_CHUNK_HEAD);
     if (rv != 0 || !image_chunk_check(head, chunk, blob->data, size)) {
         blob_put(blob);
-        return rv < 0 ? ST_IO : ST_CORRUPT;
+        return rv < 0 ? ST_IO
+                      : damaged(d, "snapshots", name, image_chunk_offset(chunk),
+                                "damaged chunk");
     }
     d->chunk = blob;
     d->chunk_image = image->meta.index;

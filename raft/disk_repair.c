@@ -2,6 +2,7 @@
  * to be good: the torn tail cut, everything found synced, leftovers removed, R9. */
 #include "raft/disk_int.h"
 
+#include "base/crc32c.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -23,9 +24,8 @@ fail(struct disk *d, struct disk_error *e, const char *what)
     return st;
 }
 
-/* Its head, and that the file is as long as it says. */
-static enum status
-check_image(struct disk *d, const char *name, struct rlog_snapshot_meta *meta)
+enum status
+disk_check_image(struct disk *d, const char *name, struct rlog_snapshot_meta *meta)
 {
     uint8_t head[IMAGE_HEAD_BYTES];
     struct stat stat;
@@ -48,6 +48,68 @@ check_image(struct disk *d, const char *name, struct rlog_snapshot_meta *meta)
         (uint64_t)stat.st_size != image_file_bytes(meta->size_bytes))
         return ST_CORRUPT;
     return ST_OK;
+}
+
+/* Every chunk, and the whole. ST_CORRUPT with the offset. */
+enum status
+disk_verify_image(struct disk *d,
+                  const char *name,
+                  struct rlog_snapshot_meta *meta,
+                  uint64_t *ret_offset)
+{
+    *ret_offset = 0;
+    enum status st = disk_check_image(d, name, meta);
+    if (st != ST_OK)
+        return st;
+    int fd = openat(d->snap_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return ST_IO;
+    uint8_t *chunk = mem_alloc(IMAGE_CHUNK_HEAD + IMAGE_CHUNK_BYTES);
+    uint64_t left = meta->size_bytes;
+    uint32_t crc = 0;
+    for (uint64_t i = 0; st == ST_OK && left > 0; i++) {
+        uint32_t size = left < IMAGE_CHUNK_BYTES ? (uint32_t)left : IMAGE_CHUNK_BYTES;
+        *ret_offset = image_chunk_offset(i);
+        int rv = disk_read_at(fd, chunk, IMAGE_CHUNK_HEAD + size, *ret_offset);
+        if (rv < 0)
+            st = ST_IO;
+        else if (rv > 0 || !image_chunk_check(chunk, i, chunk + IMAGE_CHUNK_HEAD, size))
+            st = ST_CORRUPT;
+        crc = crc32c(crc, chunk + IMAGE_CHUNK_HEAD, size);
+        left -= size;
+    }
+    mem_free(chunk);
+    close(fd);
+    return st == ST_OK && crc != meta->crc ? ST_CORRUPT : st;
+}
+
+/* Their names, the newest first. */
+unsigned
+disk_list_images(struct disk *d, char names[DISK_IMAGES_MAX][DISK_NAME_MAX])
+{
+    unsigned count = 0;
+    int fd = openat(d->snap_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    uint64_t index;
+    uint64_t term;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!disk_image_parse(entry->d_name, &index, &term))
+            continue;
+        unsigned at = count;
+        while (at > 0 && strcmp(names[at - 1], entry->d_name) < 0)
+            at--;
+        if (at == DISK_IMAGES_MAX)
+            continue;
+        if (count < DISK_IMAGES_MAX)
+            count++;
+        memmove(names[at + 1 < DISK_IMAGES_MAX ? at + 1 : at], names[at],
+                (count - at - 1) * sizeof names[0]);
+        snprintf(names[at], DISK_NAME_MAX, "%.47s", entry->d_name);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return count;
 }
 
 /* The newest must be good; older ones only wait to be removed. */
@@ -74,7 +136,7 @@ disk_find_images(struct disk *d, struct disk_error *e)
         if (strcmp(entry->d_name, newest) > 0)
             memcpy(newest, entry->d_name, 39);
         if (count < DISK_IMAGES_MAX / 2 &&
-            check_image(d, entry->d_name, &meta) == ST_OK) {
+            disk_check_image(d, entry->d_name, &meta) == ST_OK) {
             d->images[count].meta = meta;
             count++;
         }
@@ -83,10 +145,12 @@ disk_find_images(struct disk *d, struct disk_error *e)
     if (newest[0] == 0)
         return ST_OK;
     struct rlog_snapshot_meta meta;
-    enum status st = check_image(d, newest, &meta);
+    enum status st = disk_check_image(d, newest, &meta);
     if (st != ST_OK) {
         disk_error_set(e, "%s/snapshots/%s: %s", d->dir, newest,
-                       st == ST_VERSION ? "written by a newer version" : "damaged");
+                       st == ST_VERSION ? "written by a newer version"
+                                        : "at 0: damaged head, or not its size");
+        disk_error_place(e, "snapshots", newest, 0);
         return st;
     }
     disk_add_image(d, &meta);
@@ -106,20 +170,29 @@ static enum status
 hole(struct disk *d, struct disk_error *e, const char *what)
 {
     disk_error_set(e, "%s/log: %s", d->dir, what);
+    disk_error_place(e, "", "log", 0);
     return ST_CORRUPT;
 }
 
 /* R9: the log must hold the snapshot's last entry or begin right behind it. A log that
  * ends before it, or has another entry there, is what an install left behind. One that
  * begins later has a hole: a snapshot is missing. */
-static enum status
-check_against_snapshot(struct disk *d,
-                       const struct disk_scan *s,
-                       bool *ret_discard,
-                       struct disk_error *e)
+enum status
+disk_check_joined(struct disk *d,
+                  const struct disk_scan *s,
+                  bool *ret_discard,
+                  struct disk_error *e)
 {
+    *ret_discard = false;
+    if (s->has_record && s->entries[s->count - 1].term > d->meta.term) {
+        (void)hole(d, e, "an entry's term is above that of the meta files");
+        disk_error_place(e, "", "meta-1", 0);
+        return ST_CORRUPT;
+    }
     const struct rlog_snapshot_meta *m = &d->rlog.found.snapshot;
     if (m->index == 0) {
+        if (!s->has_record && d->meta.rejoin == DISK_REJOIN_WAITING)
+            return ST_OK;
         if (!s->has_record)
             return hole(d, e, "it is empty, and there is no snapshot");
         if (s->first != 1 || s->entries[0].type != RLOG_CHANGE)
@@ -210,15 +283,28 @@ take_entries(struct disk *d, const struct disk_scan *s, bool is_discarded)
     f->vote = d->meta.vote;
 }
 
+/* What a killed process was about to write was cut off, or damaged: it may have been
+ * acknowledged. As after a crash of the machine, the gate makes that good. */
+static enum status
+note_torn(struct disk *d, const struct disk_scan *s, struct disk_error *e)
+{
+    if (!s->is_torn || d->boot.is_clean || d->boot.is_crashed)
+        return ST_OK;
+    d->boot.is_crashed = true;
+    return disk_write_boot(d) == ST_OK ? ST_OK : fail(d, e, "boot");
+}
+
 enum status
 disk_settle_found(struct disk *d, struct disk_scan *s, struct disk_error *e)
 {
     bool is_discarded = false;
-    enum status st = check_against_snapshot(d, s, &is_discarded, e);
+    enum status st = disk_check_joined(d, s, &is_discarded, e);
+    if (st == ST_CORRUPT)
+        e->members = s->members.count > 0 ? s->members : d->rlog.found.snapshot.members;
+    if (st == ST_OK)
+        st = note_torn(d, s, e);
     if (st != ST_OK)
         return st;
-    if (s->has_record && s->entries[s->count - 1].term > d->meta.term)
-        return hole(d, e, "an entry's term is above that of the meta files");
     /* From here on it is known to be good, and changes. */
     unlinkat(d->log_fd, "next.tmp", 0);
     unlinkat(d->snap_fd, disk_temporary_name(false), 0);

@@ -7,15 +7,22 @@
  *   - a record or mark, before or behind it, whose synced number reaches it
  *   - a later segment with records (a segment is synced before the next is begun)
  *   - the clean-stop mark of the boot file
- *   - without a crash of the machine: any whole record behind it (a killed process
- *     leaves a beginning of what it wrote, never a later part)
+ *   - without a crash of the machine: any whole record behind it, or the last byte of
+ *     its own payload (a killed process leaves a beginning of what it wrote)
+ *
+ * Numbers have no gaps: something bad behind the last record of a segment is nothing
+ * when the next segment goes on with the next number.
  *
  * A segment's file is made whole and synced before it gets its name, so a bad segment
- * head is always damage. */
-#include "raft/disk_int.h"
+ * head is damage; but not that of an empty segment at the end, made ahead.
+ *
+ * Where there is no other member, a record whose payload is damaged counts all the same
+ * when salvage_cb says that only bodies of messages are. */
+#include "raft/disk_scan.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "raft/members.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -48,7 +55,23 @@ corrupt(struct disk *d,
     char name[DISK_NAME_MAX];
     disk_segment_name(segment, name);
     disk_error_set(e, "%s/log/%s: at %" PRIu64 ": %s", d->dir, name, offset, what);
+    disk_error_place(e, "log", name, offset);
     return ST_CORRUPT;
+}
+
+/* The same, of a record. */
+static enum status
+bad_record(struct disk *d,
+           struct disk_scan *s,
+           struct disk_error *e,
+           uint64_t segment,
+           uint64_t offset,
+           const char *what)
+{
+    s->has_bad = true;
+    s->bad_segment = segment;
+    s->bad_offset = offset;
+    return corrupt(d, e, segment, offset, what);
 }
 
 static int
@@ -59,8 +82,17 @@ compare_segments(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static enum status
-list_segments(struct disk *d, struct disk_scan *s, struct disk_error *e)
+static bool
+is_passed_over(const struct disk *d, uint64_t number)
+{
+    if (number < d->scan_from)
+        return true;
+    return d->scan_until != 0 &&
+           (number > d->scan_until || (number == d->scan_until && d->scan_offset == 0));
+}
+
+enum status
+disk_list_segments(struct disk *d, struct disk_scan *s, struct disk_error *e)
 {
     size_t capacity = 0;
     int fd = openat(d->log_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -74,7 +106,7 @@ list_segments(struct disk *d, struct disk_scan *s, struct disk_error *e)
     const struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
         uint64_t number;
-        if (!disk_segment_parse(entry->d_name, &number))
+        if (!disk_segment_parse(entry->d_name, &number) || is_passed_over(d, number))
             continue;
         if (s->segment_count == capacity) {
             capacity = capacity == 0 ? 16 : capacity * 2;
@@ -89,11 +121,11 @@ list_segments(struct disk *d, struct disk_scan *s, struct disk_error *e)
 }
 
 /* The whole file; the caller frees. */
-static enum status
-load_segment(struct disk *d,
-             struct disk_segment *segment,
-             uint8_t **ret_bytes,
-             struct disk_error *e)
+enum status
+disk_load_segment(struct disk *d,
+                  struct disk_segment *segment,
+                  uint8_t **ret_bytes,
+                  struct disk_error *e)
 {
     char name[DISK_NAME_MAX];
     struct stat stat;
@@ -124,16 +156,18 @@ load_segment(struct disk *d,
         mem_free(bytes);
         return ST_IO;
     }
+    if (segment->number == d->scan_until && size > d->scan_offset)
+        size = d->scan_offset;
     segment->bytes = size;
     *ret_bytes = bytes;
     return ST_OK;
 }
 
-static enum status
-check_head(struct disk *d,
-           struct disk_segment *segment,
-           const uint8_t *bytes,
-           struct disk_error *e)
+enum status
+disk_check_segment(struct disk *d,
+                   struct disk_segment *segment,
+                   const uint8_t *bytes,
+                   struct disk_error *e)
 {
     struct segment_head head;
     enum status st = segment_head_get(bytes, &head);
@@ -151,18 +185,37 @@ check_head(struct disk *d,
     return ST_OK;
 }
 
-/* The record at offset when it is whole. */
 static bool
-get_record(const struct disk_segment *segment,
-           const uint8_t *bytes,
-           uint64_t offset,
-           struct record_head *h)
+get_head(const struct disk_segment *segment,
+         const uint8_t *bytes,
+         uint64_t offset,
+         struct record_head *h)
 {
-    if (offset + RECORD_HEAD_BYTES > segment->bytes ||
-        !record_head_get(bytes + offset, segment->salt, h))
+    return offset + RECORD_HEAD_BYTES <= segment->bytes &&
+           record_head_get(bytes + offset, segment->salt, h) &&
+           offset + RECORD_HEAD_BYTES + h->size <= segment->bytes;
+}
+
+bool
+disk_get_record(const struct disk *d,
+                const struct disk_segment *segment,
+                const uint8_t *bytes,
+                uint64_t offset,
+                struct record_head *h)
+{
+    if (!get_head(segment, bytes, offset, h))
         return false;
-    return offset + RECORD_HEAD_BYTES + h->size <= segment->bytes &&
-           crc32c(0, bytes + offset + RECORD_HEAD_BYTES, h->size) == h->crc;
+    return crc32c(0, bytes + offset + RECORD_HEAD_BYTES, h->size) == h->crc ||
+           disk_is_salvaged(d, segment->number, offset);
+}
+
+bool
+disk_is_salvaged(const struct disk *d, uint64_t segment, uint64_t offset)
+{
+    for (uint32_t i = 0; i < d->salvaged_count; i++)
+        if (d->salvaged[i].segment == segment && d->salvaged[i].offset == offset)
+            return true;
+    return false;
 }
 
 static void
@@ -185,12 +238,22 @@ add_entry(struct disk_scan *s,
     };
 }
 
+/* The newest, committed or not: for whoever must know whether others can help. */
+static void
+note_members(struct disk_scan *s, const uint8_t *payload, uint32_t size)
+{
+    struct rlog_members members;
+    if (rlog_members_decode(slice_of(payload, size), &members) == ST_OK)
+        s->members = members;
+}
+
 /* A whole record of the stream: its entry. NULL, or what is wrong with it. */
 static const char *
 take_record(struct disk_scan *s,
             const struct record_head *h,
             const struct disk_segment *segment,
-            uint64_t offset)
+            uint64_t offset,
+            const uint8_t *payload)
 {
     if (s->has_record && h->number != s->number + 1)
         return "record out of sequence";
@@ -206,6 +269,8 @@ take_record(struct disk_scan *s,
     s->has_record = true;
     s->number = h->number;
     add_entry(s, h, segment, offset);
+    if (h->type == RLOG_CHANGE)
+        note_members(s, payload, h->size);
     return NULL;
 }
 
@@ -222,6 +287,11 @@ has_witness(struct disk *d,
     struct record_head h;
     if (s->marked >= next)
         return true;
+    /* Written to its end, and that by a process that did not lose anything. */
+    if (!d->boot.is_crashed && get_head(segment, bytes, offset, &h) && h.size > 0 &&
+        h.type != RECORD_MARK && h.number == next &&
+        bytes[offset + RECORD_HEAD_BYTES + h.size - 1] != 0)
+        return true;
     for (; offset + RECORD_HEAD_BYTES <= segment->bytes; offset += 8) {
         if (bytes[offset + 12] == 0 ||
             !record_head_get(bytes + offset, segment->salt, &h))
@@ -229,7 +299,7 @@ has_witness(struct disk *d,
         if (h.synced >= next || (h.type == RECORD_MARK && h.number >= next))
             return true;
         if (!d->boot.is_crashed && h.type != RECORD_MARK && h.number > next &&
-            get_record(segment, bytes, offset, &h))
+            disk_get_record(d, segment, bytes, offset, &h))
             return true;
     }
     return false;
@@ -244,65 +314,136 @@ is_zero(const uint8_t *bytes, uint64_t size)
     return true;
 }
 
+/* All records from the first on. False: one is damaged, or does not fit. */
+static enum status
+scan_records(struct disk *d,
+             struct disk_scan *s,
+             size_t i,
+             const uint8_t *bytes,
+             uint64_t *ret_end,
+             struct disk_error *e)
+{
+    struct disk_segment *segment = &s->segments[i];
+    struct record_head h;
+    uint64_t offset = SEGMENT_HEAD_BYTES;
+    while (disk_get_record(d, segment, bytes, offset, &h)) {
+        if (h.synced > s->marked)
+            s->marked = h.synced;
+        if (h.type == RECORD_MARK)
+            break; /* always at the end; the next record would be over it */
+        if (s->is_torn && h.number != s->number + 1)
+            return bad_record(d, s, e, s->segments[s->tail].number, s->tail_offset,
+                              "damaged record; there are later ones");
+        s->is_torn = false;
+        const char *wrong =
+            take_record(s, &h, segment, offset, bytes + offset + RECORD_HEAD_BYTES);
+        if (wrong != NULL)
+            return corrupt(d, e, segment->number, offset, wrong);
+        offset += record_bytes(h.size);
+        s->tail = i;
+        s->tail_offset = offset;
+    }
+    *ret_end = offset;
+    return ST_OK;
+}
+
 static enum status
 scan_segment(struct disk *d, struct disk_scan *s, size_t i, struct disk_error *e)
 {
     struct disk_segment *segment = &s->segments[i];
     struct record_head h;
     uint8_t *bytes = NULL;
-    uint64_t offset = SEGMENT_HEAD_BYTES;
-    enum status st = load_segment(d, segment, &bytes, e);
+    uint64_t end = 0;
+    enum status st = disk_load_segment(d, segment, &bytes, e);
     if (st != ST_OK)
         return st;
-    st = check_head(d, segment, bytes, e);
-    while (st == ST_OK && get_record(segment, bytes, offset, &h)) {
-        if (h.synced > s->marked)
-            s->marked = h.synced;
-        if (h.type == RECORD_MARK)
-            break; /* always at the end; the next record would be over it */
-        if (s->is_torn) {
-            st = corrupt(d, e, s->segments[s->tail].number, s->tail_offset,
-                         "damaged record; there are later ones");
-            break;
-        }
-        const char *wrong = take_record(s, &h, segment, offset);
-        if (wrong != NULL) {
-            st = corrupt(d, e, segment->number, offset, wrong);
-            break;
-        }
-        offset += record_bytes(h.size);
-        s->tail = i;
-        s->tail_offset = offset;
+    st = disk_check_segment(d, segment, bytes, e);
+    if (st == ST_CORRUPT && i + 1 == s->segment_count &&
+        is_zero(bytes + SEGMENT_HEAD_BYTES, segment->bytes - SEGMENT_HEAD_BYTES)) {
+        mem_free(bytes);
+        return ST_OK; /* made ahead, and not yet used */
     }
-    if (st == ST_OK && has_witness(d, s, segment, bytes, offset))
-        st = corrupt(d, e, segment->number, offset, "damaged record");
+    if (st == ST_OK)
+        st = scan_records(d, s, i, bytes, &end, e);
+    if (st == ST_OK && has_witness(d, s, segment, bytes, end)) {
+        uint64_t number = s->is_torn ? s->segments[s->tail].number : segment->number;
+        st = bad_record(d, s, e, number, s->is_torn ? s->tail_offset : end,
+                        "damaged record");
+    }
     /* Nothing at all, or something that is no whole record? */
-    if (st == ST_OK && offset < segment->bytes &&
-        !is_zero(bytes + offset, segment->bytes - offset) &&
-        !get_record(segment, bytes, offset, &h) && !s->is_torn) {
+    if (st == ST_OK && end < segment->bytes &&
+        !is_zero(bytes + end, segment->bytes - end) &&
+        !disk_get_record(d, segment, bytes, end, &h) && !s->is_torn) {
         s->is_torn = true;
         s->tail = i;
-        s->tail_offset = offset;
+        s->tail_offset = end;
     }
     mem_free(bytes);
     return st;
 }
 
+static enum status
+scan_all(struct disk *d, struct disk_scan *s, struct disk_error *e)
+{
+    memset(s, 0, sizeof *s);
+    enum status st = disk_list_segments(d, s, e);
+    for (size_t i = 0; st == ST_OK && i < s->segment_count; i++)
+        st = scan_segment(d, s, i, e);
+    if (st != ST_OK || !d->boot.is_clean || s->number >= d->boot.number)
+        return st;
+    if (s->is_torn)
+        (void)bad_record(d, s, e, s->segments[s->tail].number, s->tail_offset, "");
+    disk_error_set(
+        e, "%s/log: ends at record %" PRIu64 ", but the last stop had synced %" PRIu64,
+        d->dir, s->number, d->boot.number);
+    return ST_CORRUPT;
+}
+
+/* As far as was read. */
+static const struct rlog_members *
+known_members(const struct disk *d, const struct disk_scan *s)
+{
+    return s->members.count > 0 ? &s->members : &d->rlog.found.snapshot.members;
+}
+
+/* Only bodies of messages are damaged in it, and nobody else has them? Then it counts.
+ */
+static bool
+salvage(struct disk *d, const struct disk_scan *s)
+{
+    struct disk_error e;
+    struct disk_segment segment = {.number = s->bad_segment};
+    struct record_head h;
+    uint8_t *bytes = NULL;
+    if (d->salvage_cb == NULL || d->salvaged_count == DISK_SALVAGED_MAX ||
+        known_members(d, s)->count != 1 ||
+        disk_load_segment(d, &segment, &bytes, &e) != ST_OK)
+        return false;
+    const uint8_t *payload = bytes + s->bad_offset + RECORD_HEAD_BYTES;
+    bool is_good = disk_check_segment(d, &segment, bytes, &e) == ST_OK &&
+                   get_head(&segment, bytes, s->bad_offset, &h) &&
+                   h.type == RLOG_COMMAND &&
+                   d->salvage_cb(slice_of(payload, h.size), h.crc);
+    if (is_good)
+        d->salvaged[d->salvaged_count++] =
+            (struct disk_salvaged){s->bad_segment, s->bad_offset, h.index};
+    mem_free(bytes);
+    return is_good;
+}
+
 enum status
 disk_scan_log(struct disk *d, struct disk_scan *s, struct disk_error *e)
 {
-    memset(s, 0, sizeof *s);
-    enum status st = list_segments(d, s, e);
-    for (size_t i = 0; st == ST_OK && i < s->segment_count; i++)
-        st = scan_segment(d, s, i, e);
-    if (st == ST_OK && d->boot.is_clean && s->number < d->boot.number) {
-        disk_error_set(e,
-                       "%s/log: ends at record %" PRIu64
-                       ", but the last stop had synced %" PRIu64,
-                       d->dir, s->number, d->boot.number);
-        st = ST_CORRUPT;
-    }
-    if (st != ST_OK)
+    enum status st;
+    for (;;) { /* bound: DISK_SALVAGED_MAX */
+        st = scan_all(d, s, e);
+        if (st != ST_CORRUPT || !s->has_bad || !salvage(d, s))
+            break;
         disk_scan_fini(s);
+    }
+    if (st != ST_OK) {
+        e->members = *known_members(d, s);
+        disk_scan_fini(s);
+    }
     return st;
 }

@@ -20,16 +20,19 @@ raft_librlog_a_SOURCES = \
 	raft/wire.c raft/wire.h raft/wire_snapshot.c
 raft_librdisk_a_SOURCES = \
 	raft/disk.c raft/disk.h raft/disk_int.h raft/disk_jobs.h raft/disk_parts.h \
+	raft/disk_aside.c \
 	raft/disk_boot.c \
+	raft/disk_check.c raft/disk_check.h \
 	raft/disk_file.c \
 	raft/disk_format.c raft/disk_format.h \
 	raft/disk_helper.c \
 	raft/disk_image.c \
 	raft/disk_init.c \
+	raft/disk_mend.c \
 	raft/disk_plan.c \
 	raft/disk_read.c \
 	raft/disk_repair.c \
-	raft/disk_scan.c \
+	raft/disk_scan.c raft/disk_scan.h \
 	raft/disk_sync.c \
 	raft/disk_thread.c \
 	raft/disk_writer.c

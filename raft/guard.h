@@ -23,6 +23,7 @@ enum rlog_guard {
     RLOG_GUARD_G11,        /* vote results only to a candidate */
     RLOG_GUARD_G12,        /* one snapshot transfer to a peer at a time */
     RLOG_GUARD_R1,         /* vote not synced: mutant */
+    RLOG_GUARD_R2,         /* ack before write: mutant */
     RLOG_GUARD_R3,         /* ack before sync: mutant */
     RLOG_GUARD_R4,         /* completions of replaced entries count: mutant */
     RLOG_GUARD_R5,         /* messages bound late: mutant */
@@ -33,6 +34,10 @@ enum rlog_guard {
     RLOG_GUARD_GATE_TERM,  /* any leader's commit opens the gate */
     RLOG_GUARD_GATE_BUMP,  /* no term+1 after a machine crash */
     RLOG_GUARD_GATE_RELAX, /* a gated node never votes, whatever it has seen */
+    RLOG_GUARD_GATE_STRICT, /* a rejoining node has grace and relaxation: mutant */
+    RLOG_GUARD_LOST_TAIL,   /* a leader does not notice that a peer lost its tail */
+    RLOG_GUARD_AHEAD,       /* nor a node that its snapshot is ahead of the leader */
+    RLOG_GUARD_EPOCH,       /* src/server/replica.c: waits for an entry of its term */
     RLOG_GUARD_COUNT,
 };
 

@@ -207,12 +207,15 @@ take_found(struct rlog *r)
     r->disk->ops->snapshot_hold(r->disk->ctx, r->snapshot.index);
 }
 
-/* What must hold of a log for START (raft-notes 2). */
+/* What must hold of a log for START (raft-notes 2). With a term it can be empty when it
+ * was set aside, and of a new member that has only heard of a term. */
 static bool
-found_is_sane(const struct rlog_found *f)
+found_is_sane(const struct rlog_found *f, bool is_rejoining)
 {
     uint64_t last = f->first_index + f->count - 1;
     if (f->first_index == 0 || f->count > UINT32_MAX)
+        return false;
+    if (is_rejoining && f->term == 0)
         return false;
     if (f->snapshot.index == 0)
         return f->first_index == 1 &&
@@ -229,7 +232,7 @@ open_log(struct rlog *r)
     uint64_t term = found->term;
     uint64_t vote = found->vote;
     take_found(r);
-    if (r->options.is_crashed && found->term > 0)
+    if ((r->options.is_crashed || r->options.is_rejoining) && found->term > 0)
         rlog_gate_close(r);
     if (!rlog_raise_term(r, &term, &vote))
         return;
@@ -254,7 +257,7 @@ rlog_open(const struct rlog_options *options,
 {
     assert(options->id != 0 && options->election_ms > 0 && options->heartbeat_ms > 0);
     assert(options->heartbeat_ms < options->election_ms);
-    if (!found_is_sane(&disk->found))
+    if (!found_is_sane(&disk->found, options->is_rejoining))
         return ST_CORRUPT;
     struct rlog *r = mem_calloc(1, sizeof *r);
     r->options = *options;
@@ -293,7 +296,7 @@ rlog_close(struct rlog *r)
         r->disk->ops->snapshot_release(r->disk->ctx, r->snapshot.index);
     if (r->is_taking)
         r->disk->ops->snapshot_cancel(r->disk->ctx);
-    if (r->incoming.is_active)
+    if (r->incoming.is_active && !r->is_installing)
         r->disk->ops->incoming_cancel(r->disk->ctx);
     if (r->is_installing)
         raft_configuration_close(&r->install_configuration);
@@ -352,7 +355,8 @@ majority_heard(const struct rlog *r)
         const struct raft_server *s = &r->raft.configuration.servers[i];
         if (s->role != RAFT_VOTER || count == RLOG_PEERS_MAX)
             continue;
-        uint64_t ms = s->id == r->options.id ? r->now_ms : 0;
+        /* Itself it hears always, also long after the last call. */
+        uint64_t ms = s->id == r->options.id ? UINT64_MAX / 2 : 0;
         for (int k = 0; k < RLOG_PEERS_MAX; k++)
             if (r->peers[k].id == s->id)
                 ms = r->peers[k].heard_ms;
@@ -406,6 +410,7 @@ rlog_get_status(const struct rlog *r, struct rlog_status *ret_status)
     s.snapshot_index = r->snapshot.index;
     s.chain = r->chain;
     s.is_gated = r->gate.is_closed;
+    s.is_rejoining = r->gate.is_closed && r->gate.is_strict;
     s.is_transferring = r->handover != RLOG_HANDOVER_NONE;
     s.majority_heard_ms = s.role == RLOG_LEADER ? majority_heard(r) : 0;
     fill_peers(r, &s);

@@ -39,7 +39,9 @@ struct rlog_callbacks {
     /* The state machine is to be replaced by this snapshot's image: also at start-up.
      * read() it piece by piece with rlog_snapshot_read(). ST_CORRUPT refuses it. */
     enum status (*restore_cb)(void *ctx, uint64_t index, uint64_t term);
-    /* The end: what failed. The caller stops the process (or the simulated node). */
+    /* The end: what failed. The caller stops the process (or the simulated node).
+     * ST_CONFLICT: what was committed here contradicts the leader's log. ST_CORRUPT:
+     * what the disk has is damaged. */
     void (*fatal_cb)(void *ctx, enum status why, const char *what);
     void *ctx;
 };
@@ -52,6 +54,9 @@ struct rlog_options {
     uint64_t grace_ms;     /* restart gate: default 30000 */
     uint64_t seed;         /* for election timeouts */
     bool is_crashed;       /* the machine crashed since the last clean stop: gated */
+    /* The log was set aside: gated without grace or relaxation. The log may be empty
+     * although there is a term. */
+    bool is_rejoining;
 };
 
 /* Starts on what disk found (raft/rlog_disk.h: term, vote, snapshot, log). Calls
@@ -109,6 +114,9 @@ enum status rlog_change_members(struct rlog *r,
 /* Leader: hand over to target (0 = the best). Blocks submits (ST_NOTLEADER) until it is
  * done or one election timeout has passed. ST_NOTFOUND: no such voter is up. */
 enum status rlog_transfer(struct rlog *r, uint64_t target, uint64_t now_ms) MUST_USE;
+/* What it would say now: ST_OK, ST_NOTLEADER, ST_AGAIN (one is under way) or
+ * ST_NOTFOUND. */
+enum status rlog_can_transfer(struct rlog *r, uint64_t target) MUST_USE;
 
 /* Local snapshots. The user takes an image of its state at exactly the last applied
  * entry: begin gives the index; write pieces (takes the blob); finish or cancel. Only

@@ -113,7 +113,7 @@ struct rlog_disk_ops {
     void (*found_done)(void *ctx);
     /* The restart gate is open: a machine crash before this start is history, and the
      * next start is gated only if the machine crashes again. Until then every start
-     * must be (rlog_options.is_crashed). May be NULL. */
+     * must be (rlog_options.is_crashed, is_rejoining). May be NULL. */
     void (*gate_opened)(void *ctx);
 };
 

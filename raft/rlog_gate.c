@@ -6,19 +6,34 @@
  *     for, or be, a candidate at least as good as the best of them; or
  *   - no leader was heard for grace_ms.
  *
- * While the gate is closed everything is synced. */
+ * A node that rejoins after its log was set aside has lost also what it had synced: for
+ * it only the first counts (raft-notes 6). While the gate is closed everything is
+ * synced.
+ *
+ * The other side of a lost tail is the leader: it never lowers a match index within its
+ * term, so it would count for ever what is gone. It notices when the peer, on a new
+ * link, says where its log ends. */
 #include "raft/rlog_int.h"
 
 #include <assert.h>
 #include <string.h>
 
+static void
+extend_grace(struct rlog *r)
+{
+    if (r->options.grace_ms != 0 && !r->gate.is_strict)
+        r->gate.deadline_ms = r->now_ms + r->options.grace_ms;
+}
+
 void
 rlog_gate_close(struct rlog *r)
 {
     r->gate.is_closed = rlog_guard_is_on(RLOG_GUARD_GATE);
+    r->gate.is_strict =
+        r->options.is_rejoining && rlog_guard_is_on(RLOG_GUARD_GATE_STRICT);
     r->gate.target = 0;
-    r->gate.deadline_ms =
-        r->options.grace_ms == 0 ? UINT64_MAX : r->now_ms + r->options.grace_ms;
+    r->gate.deadline_ms = UINT64_MAX;
+    extend_grace(r);
     r->gate.told_ms = r->now_ms;
 }
 
@@ -35,7 +50,7 @@ best_of_all(struct rlog *r, uint64_t *ret_term, uint64_t *ret_index)
     uint64_t term = rlog_last_term(r);
     uint64_t index = r->log.last;
     bool is_voter = false;
-    if (!rlog_guard_is_on(RLOG_GUARD_GATE_RELAX))
+    if (r->gate.is_strict || !rlog_guard_is_on(RLOG_GUARD_GATE_RELAX))
         return false;
     for (unsigned i = 0; i < r->raft.configuration.n; i++) {
         const struct raft_server *s = &r->raft.configuration.servers[i];
@@ -79,8 +94,7 @@ rlog_gate_heard(struct rlog *r, uint64_t term, uint64_t leader_commit)
 {
     if (!r->gate.is_closed)
         return;
-    if (r->options.grace_ms != 0)
-        r->gate.deadline_ms = r->now_ms + r->options.grace_ms;
+    extend_grace(r);
     /* A new leader's commit index is low before an entry of its own is committed. */
     bool is_own_term = rlog_term_of(r, leader_commit) == term ||
                        !rlog_guard_is_on(RLOG_GUARD_GATE_TERM);
@@ -126,6 +140,37 @@ rlog_tell_position(struct rlog *r, uint64_t peer, bool is_answer)
     rlog_send_frame(r, peer, RLOG_FRAME_POSITION, NULL, 0);
 }
 
+/* Frames of a peer come in order, and a link that is replaced is closed before the new
+ * one is read: what it had acknowledged to us in this term was in its log when it sent
+ * this. If it is not, it is lost. */
+static bool
+has_lost_tail(struct rlog *r, uint64_t peer, const struct rlog_position *position)
+{
+    raft_index match = 0;
+    return rlog_is_leader(r) && rlog_guard_is_on(RLOG_GUARD_LOST_TAIL) &&
+           raft_match_index(&r->raft, peer, &match) == 0 &&
+           position->last_index < match;
+}
+
+/* The term ends, as if the peer had said that there is a newer one: the next leader
+ * begins to count anew (raft-notes 6, "Alternative"). */
+static void
+end_term(struct rlog *r, uint64_t peer)
+{
+    struct raft_event event;
+    struct raft_message m;
+    memset(&event, 0, sizeof event);
+    memset(&m, 0, sizeof m);
+    m.type = RAFT_APPEND_ENTRIES_RESULT;
+    m.server_id = peer;
+    m.server_address = "peer";
+    m.append_entries_result.version = 2;
+    m.append_entries_result.term = raft_current_term(&r->raft) + 1;
+    event.type = RAFT_RECEIVE;
+    event.receive.message = &m;
+    rlog_step(r, &event, NULL);
+}
+
 void
 rlog_gate_position(struct rlog *r,
                    struct rlog_peer *p,
@@ -133,6 +178,8 @@ rlog_gate_position(struct rlog *r,
 {
     p->has_position = true;
     p->position = *position;
+    if (has_lost_tail(r, p->id, position))
+        end_term(r, p->id);
     if (position->is_gated && !position->is_answer)
         rlog_tell_position(r, p->id, true);
     rlog_fast_boot(r);
@@ -194,7 +241,8 @@ rlog_raise_term(struct rlog *r, uint64_t *term, uint64_t *vote)
 {
     if (*term == 0 || r->is_stopped)
         return !r->is_stopped;
-    bool is_raised = r->options.is_crashed && rlog_guard_is_on(RLOG_GUARD_GATE_BUMP);
+    bool is_raised = (r->options.is_crashed || r->options.is_rejoining) &&
+                     rlog_guard_is_on(RLOG_GUARD_GATE_BUMP);
     if (is_sole_voter(r))
         is_raised = true;
     if (!is_raised)

@@ -26,19 +26,22 @@
 
 _Static_assert(RAFT_VERSION_NUMBER == 2201, "raft-notes are about 0.22.1");
 
-/* Unacknowledged entries per peer in the library, and what is kept behind a snapshot at
- * least: more, so that a peer's match is never below our first entry (G4). */
+#ifndef RLOG_INFLIGHT_ENTRIES /* the simulator has less of everything */
+/* Unacknowledged entries per peer in the library. */
 #define RLOG_INFLIGHT_ENTRIES    256
-#define RLOG_TRAILING_ENTRIES    (2 * RLOG_INFLIGHT_ENTRIES)
-#define RLOG_TRAILING_MAX        32768      /* of what fits in LIMIT_TRAILING_BYTES */
 #define RLOG_PEER_WINDOW_BYTES   (8u << 20) /* sent to a peer, not yet acknowledged */
 #define RLOG_UNCOMMITTED_ENTRIES 4096       /* raft-notes 7: the scan is linear */
 #define RLOG_UNCOMMITTED_BYTES   (64u << 20)
 #define RLOG_APPLY_ENTRIES       4096       /* at most so many in one call */
 #define RLOG_APPLY_BYTES         (1u << 20) /* a turn stays far below E */
-#define RLOG_SNAPSHOT_WINDOW     (4u * LIMIT_SNAPSHOT_CHUNK)
-#define RLOG_PEERS_MAX           16
-#define RLOG_TIMEOUT_PAUSE_MS    5 /* G8 */
+#endif
+/* Kept behind a snapshot at least: more than that, so that a peer's match is never
+ * below our first entry (G4). */
+#define RLOG_TRAILING_ENTRIES (2 * RLOG_INFLIGHT_ENTRIES)
+#define RLOG_TRAILING_MAX     32768 /* of what fits in LIMIT_TRAILING_BYTES */
+#define RLOG_SNAPSHOT_WINDOW  (4u * LIMIT_SNAPSHOT_CHUNK)
+#define RLOG_PEERS_MAX        16
+#define RLOG_TIMEOUT_PAUSE_MS 5 /* G8 */
 
 struct rlog {
     struct rlog_options options;

@@ -84,6 +84,25 @@ is_below_log(struct rlog *r, uint64_t peer, const struct raft_append_entries *ae
     return true;
 }
 
+/* Terms never go down along a log. So a leader that shows, at or below our snapshot, a
+ * term above that of the snapshot's last entry does not have that entry, which was
+ * committed here. Without this its messages would be dropped (G6) for as long as its
+ * log is the shorter one. */
+static bool
+is_behind_snapshot(const struct rlog *r, const struct raft_append_entries *ae)
+{
+    const struct rlog_snapshot_meta *s = &r->snapshot;
+    uint64_t at = ae->prev_log_index + ae->n_entries;
+    if (at > s->index)
+        at = s->index;
+    if (at < ae->prev_log_index || !rlog_guard_is_on(RLOG_GUARD_AHEAD))
+        return false;
+    uint64_t term = at == ae->prev_log_index
+                        ? ae->prev_log_term
+                        : r->in_entries[at - ae->prev_log_index - 1].term;
+    return term > s->term || (at == s->index && term != s->term);
+}
+
 static enum status
 receive_append(struct rlog *r, uint64_t peer, struct blob *frame)
 {
@@ -98,6 +117,10 @@ receive_append(struct rlog *r, uint64_t peer, struct blob *frame)
         r->leader_stamp_ms = stamp_ms;
         r->leader_heard_ms = r->now_ms;
         rlog_fast_heard(r, peer);
+    }
+    if (ae.term >= term && is_behind_snapshot(r, &ae)) {
+        rlog_fatal(r, ST_CONFLICT, "the snapshot here conflicts with the leader's log");
+        return ST_OK;
     }
     if (is_below_log(r, peer, &ae))
         return ST_OK;

@@ -48,6 +48,7 @@ struct rlog_incoming {
 
 struct rlog_gate {
     bool is_closed;
+    bool is_strict;  /* only a leader's own-term commit opens it */
     uint64_t target; /* opens when committed and synced up to here; 0 = not known */
     uint64_t deadline_ms; /* grace; UINT64_MAX = none */
     uint64_t told_ms;

@@ -41,7 +41,7 @@ take_entries(struct rlog *r, const struct raft_update *u, const struct rlog_sour
     /* G5: the library's commit index can move back, and then it does not notice that
      * the leader replaces what was committed. */
     if (index <= r->log.last && index <= r->commit && rlog_guard_is_on(RLOG_GUARD_G5)) {
-        rlog_fatal(r, ST_CORRUPT,
+        rlog_fatal(r, ST_CONFLICT,
                    "the leader replaces entries that were committed here");
         return false;
     }
@@ -121,7 +121,7 @@ rlog_step(struct rlog *r, struct raft_event *event, const struct rlog_source *sr
     if (rv == 0 || rv == RAFT_CANCELED)
         return;
     if (rv == RAFT_SHUTDOWN)
-        rlog_fatal(r, ST_CORRUPT, "a committed entry conflicts with the leader's log");
+        rlog_fatal(r, ST_CONFLICT, "a committed entry conflicts with the leader's log");
     else
         rlog_fatal(r, ST_CORRUPT, raft_strerror(rv));
 }

@@ -53,6 +53,8 @@ rlog_report_stored(struct rlog *r)
     while (stored < r->log.last) {
         const struct rlog_row *row = rlog_entries_row(&r->log, stored + 1);
         uint64_t mark = needs_sync(row) ? r->synced_position : r->written_position;
+        if (!rlog_guard_is_on(RLOG_GUARD_R2))
+            mark = r->position;
         if (row->position > mark)
             break;
         stored++;

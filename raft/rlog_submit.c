@@ -8,25 +8,29 @@
 #include <string.h>
 
 /* G9: what is submitted is always one entry, so that a refused change leaves nothing
- * of its batch behind in the library. */
+ * of its batch behind in the library. (Two of them: the guard's mutant.) */
 static enum status
-submit(struct rlog *r, struct rlog_entry *e)
+submit_some(struct rlog *r, struct rlog_entry *e, unsigned count)
 {
-    struct raft_entry entry;
+    struct raft_entry entries[2];
     struct raft_event event;
-    memset(&entry, 0, sizeof entry);
+    memset(entries, 0, sizeof entries);
     memset(&event, 0, sizeof event);
-    e->index = r->log.last + 1;
-    e->term = raft_current_term(&r->raft);
-    entry.term = e->term;
-    entry.type = (enum raft_entry_type)e->type;
-    entry.buf.base = e->size > 0 ? e->blob->data + e->offset : rlog_heap_batch();
-    entry.buf.len = e->size > 0 ? e->size : RLOG_NO_PAYLOAD_BYTES;
-    entry.batch = rlog_heap_batch();
+    assert(count >= 1 && count <= 2);
+    for (unsigned i = 0; i < count; i++) {
+        e[i].index = r->log.last + 1 + i;
+        e[i].term = raft_current_term(&r->raft);
+        entries[i].term = e[i].term;
+        entries[i].type = (enum raft_entry_type)e[i].type;
+        entries[i].buf.base =
+            e[i].size > 0 ? e[i].blob->data + e[i].offset : rlog_heap_batch();
+        entries[i].buf.len = e[i].size > 0 ? e[i].size : RLOG_NO_PAYLOAD_BYTES;
+        entries[i].batch = rlog_heap_batch();
+    }
     event.type = RAFT_SUBMIT;
-    event.submit.entries = &entry;
-    event.submit.n = 1;
-    struct rlog_source src = {.raft_entries = &entry, .entries = e, .is_submit = true};
+    event.submit.entries = entries;
+    event.submit.n = count;
+    struct rlog_source src = {.raft_entries = entries, .entries = e, .is_submit = true};
     int rv = rlog_try_step(r, &event, &src);
     if (rv == 0)
         return ST_OK;
@@ -36,6 +40,12 @@ submit(struct rlog *r, struct rlog_entry *e)
         return ST_AGAIN;
     rlog_fatal(r, ST_CORRUPT, raft_strerror(rv));
     return ST_NOTLEADER;
+}
+
+static enum status
+submit(struct rlog *r, struct rlog_entry *e)
+{
+    return submit_some(r, e, 1);
 }
 
 void
@@ -117,7 +127,7 @@ rlog_change_members(struct rlog *r,
     if (rlog_guard_is_on(RLOG_GUARD_G2) &&
         rlog_term_of(r, r->commit) != raft_current_term(&r->raft))
         return ST_AGAIN;
-    if (r->raft.configuration_uncommitted_index != 0)
+    if (r->raft.configuration_uncommitted_index != 0 && rlog_guard_is_on(RLOG_GUARD_G9))
         return ST_AGAIN;
     if (rlog_members_check(members) != ST_OK || !is_one_step(&r->members, members))
         return ST_INVALID;
@@ -131,7 +141,9 @@ rlog_change_members(struct rlog *r,
         .size = (uint32_t)payload.size,
     };
     bytes_fini(&payload);
-    enum status st = submit(r, &e);
+    struct rlog_entry both[2] = {{.type = RLOG_BARRIER, .is_sync = true}, e};
+    enum status st =
+        rlog_guard_is_on(RLOG_GUARD_G9) ? submit(r, &e) : submit_some(r, both, 2);
     if (st == ST_OK)
         *ret_index = e.index;
     blob_put(e.blob);
@@ -184,18 +196,24 @@ choose_target(struct rlog *r, uint64_t wanted)
 }
 
 enum status
-rlog_transfer(struct rlog *r, uint64_t target, uint64_t now_ms)
+rlog_can_transfer(struct rlog *r, uint64_t target)
 {
-    rlog_note_time(r, now_ms);
     if (r->is_stopped || !rlog_is_leader(r))
         return ST_NOTLEADER;
     if (r->handover != RLOG_HANDOVER_NONE)
         return ST_AGAIN;
-    uint64_t id = choose_target(r, target);
-    if (id == 0)
-        return ST_NOTFOUND;
+    return choose_target(r, target) == 0 ? ST_NOTFOUND : ST_OK;
+}
+
+enum status
+rlog_transfer(struct rlog *r, uint64_t target, uint64_t now_ms)
+{
+    rlog_note_time(r, now_ms);
+    enum status st = rlog_can_transfer(r, target);
+    if (st != ST_OK)
+        return st;
     r->handover = RLOG_HANDOVER_DRAINING;
-    r->handover_target = id;
+    r->handover_target = choose_target(r, target);
     r->handover_until_ms = r->now_ms + r->options.election_ms;
     rlog_settle(r);
     return ST_OK;

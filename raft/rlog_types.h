@@ -71,8 +71,10 @@ struct rlog_status {
     uint64_t snapshot_index;
     uint64_t chain; /* digest over (index, term, payload crc) up to applied_index */
     bool is_gated;
+    bool is_rejoining; /* gated, and without grace or relaxation */
     bool is_transferring;
-    /* Leader: when the newest round was sent that a majority (with itself) answered. */
+    /* Leader: when the newest round was sent that a majority (with itself) answered;
+     * far ahead of any time when it is one alone. */
     uint64_t majority_heard_ms;
     uint32_t peer_count;
     struct rlog_peer_status peers[RLOG_MEMBERS_MAX];

@@ -150,3 +150,41 @@ crc32c(uint32_t crc, const void *data, size_t size)
 #endif
     return crc32c_portable(crc, data, size);
 }
+
+/* A value as a polynomial, reflected: bit 31 is x^0. */
+#define POLYNOMIAL 0x82f63b78u
+#define ONE        0x80000000u
+
+static uint32_t
+times_x(uint32_t a)
+{
+    return a >> 1 ^ (POLYNOMIAL & (0u - (a & 1u)));
+}
+
+/* a times b modulo the polynomial. */
+static uint32_t
+product(uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0;
+    for (uint32_t bit = ONE; bit != 0; bit >>= 1) {
+        if ((b & bit) != 0)
+            sum ^= a;
+        a = times_x(a);
+    }
+    return sum;
+}
+
+uint32_t
+crc32c_join(uint32_t first, uint32_t second, size_t second_size)
+{
+    /* Moving a value over a byte is multiplying it by x^8. The inversions before and
+     * after cancel out: those of first's end and of second's begin are the same. */
+    uint32_t over = ONE;
+    uint32_t power = ONE >> 8;
+    for (size_t n = second_size; n > 0; n >>= 1) {
+        if ((n & 1) != 0)
+            over = product(over, power);
+        power = product(power, power);
+    }
+    return product(first, over) ^ second;
+}

@@ -9,7 +9,10 @@
 
 /* Extends crc (0 to begin) over size bytes. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);
-/* The same by tables on any processor: tests compare the two. */
+/* The value of two stretches, one behind the other, from the value of each (begun with
+ * 0) and the size of the second: without their bytes. */
+uint32_t crc32c_join(uint32_t first, uint32_t second, size_t second_size);
+/* crc32c() by tables on any processor: tests compare the two. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t size);
 
 #endif

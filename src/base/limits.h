@@ -24,6 +24,7 @@
 #define LIMIT_RELAY_BUFFER_BYTES  (256u << 10) /* each direction of a relay */
 #define LIMIT_RELAY_WAIT_MS       5000         /* for a leader, or for a connect */
 #define LIMIT_STUCK_WRITE_MS      30000
+#define LIMIT_LOGIN_ANSWER_MS     30000 /* for a login that came in time */
 
 /* All connections of a node that have not logged in; per address. */
 #define LIMIT_PENDING_LOGINS      20000
@@ -34,17 +35,19 @@
 #define LIMIT_ENTRY_BYTES       (8u << 20) /* hard: one message is at most six MiB */
 #define LIMIT_QUEUES            1024
 #define LIMIT_QUEUE_NAME_BYTES  63
-#define LIMIT_ID_AHEAD_MS       2000 /* ids before the last committed stamp */
+#define LIMIT_PASS_ON_BYTES     (64u << 20) /* durability 0, at a planned hand-over */
+#define LIMIT_ID_AHEAD_MS       2000        /* ids before the last committed stamp */
 
 /* Cluster (the log's own windows are in raft/rlog_int.h). */
 #define LIMIT_PEERS            9
 #define LIMIT_FRAME_BYTES      (LIMIT_ENTRY_BYTES + (64u << 10))
-#define LIMIT_AE_BYTES         (1u << 20) /* entries of one AppendEntries */
-#define LIMIT_SNAPSHOT_CHUNK   (256u << 10)
 #define LIMIT_PEER_QUEUE_BYTES (64u << 20)
-#define LIMIT_LOG_CACHE_BYTES  (32u << 20)
-#ifndef LIMIT_TRAILING_BYTES /* the simulator's is small: its logs are */
-#define LIMIT_TRAILING_BYTES (16u << 20)
+#ifndef LIMIT_AE_BYTES /* the simulator's logs and images are small, and so are these  \
+                        */
+#define LIMIT_AE_BYTES        (1u << 20) /* entries of one AppendEntries */
+#define LIMIT_SNAPSHOT_CHUNK  (256u << 10)
+#define LIMIT_LOG_CACHE_BYTES (32u << 20)
+#define LIMIT_TRAILING_BYTES  (16u << 20)
 #endif
 #define LIMIT_CONTROL_LINE_BYTES (1u << 20)
 #define LIMIT_CONTROL_CLIENTS    64

@@ -34,6 +34,8 @@ status_name(enum status status)
         return "no space left";
     case ST_CORRUPT:
         return "corrupt";
+    case ST_CONFLICT:
+        return "conflict";
     case ST_VERSION:
         return "unknown version";
     case ST_IO:

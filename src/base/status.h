@@ -23,6 +23,7 @@ enum status {
     ST_DENIED,    /* not authenticated, or not allowed */
     ST_FULL,      /* no space on the disk */
     ST_CORRUPT,   /* a checksum or an invariant of a stored format failed */
+    ST_CONFLICT,  /* what is committed here contradicts what the cluster has */
     ST_VERSION,   /* a format or protocol version that we do not speak */
     ST_IO,        /* the operating system refused; errno was logged */
 };

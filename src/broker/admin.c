@@ -69,6 +69,22 @@ take(struct broker *b, struct part *part, struct message *m, enum admin_command 
     return batch_open_number(b);
 }
 
+void
+admin_bury_damaged(struct broker *b, struct part *part)
+{
+    struct tree_node *next = tree_first(&part->queue->messages);
+    while (next != NULL) { /* bound: the queue's messages */
+        struct message *m = CONTAINER_OF(next, struct message, in_ids);
+        next = tree_next(next);
+        if (!m->is_damaged)
+            continue;
+        delay_message_leaves(part, m);
+        if (m->place == PLACE_HELD)
+            seat_message_leaves(seat_of(m->holder), m);
+        take(b, part, m, ADMIN_MOVETODLQ);
+    }
+}
+
 /* A subscriber that was handed the message, now or before a resume, is told. */
 static void
 take_message(struct broker *b, struct client *c, struct request *r)

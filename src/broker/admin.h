@@ -15,4 +15,8 @@ void admin_push(struct broker *b, struct client *c);
 /* Settings have changed: what depends on them is scheduled anew. */
 void admin_settings_changed(struct broker *b, struct part *part);
 
+/* A new leader, before anything else: messages whose bodies are damaged go to the DLQ.
+ */
+void admin_bury_damaged(struct broker *b, struct part *part);
+
 #endif

@@ -86,6 +86,15 @@ broker_epoch_stamp(const struct broker *b,
     return stamp_ms > b->state->stamp_ms ? stamp_ms : b->state->stamp_ms + 1;
 }
 
+uint64_t
+broker_stamp_at_ms(const struct broker *b)
+{
+    uint64_t ahead_ms = b->clock.time_ms > b->state->stamp_ms
+                            ? b->clock.time_ms - b->state->stamp_ms
+                            : 0;
+    return b->clock.mono_ms > ahead_ms ? b->clock.mono_ms - ahead_ms : 1;
+}
+
 void
 broker_lead(struct broker *b, uint64_t now_ms, uint64_t wall_ms, uint64_t stamp_at_ms)
 {
@@ -104,6 +113,9 @@ broker_lead(struct broker *b, uint64_t now_ms, uint64_t wall_ms, uint64_t stamp_
                 s->epoch_floor_ms + LIMIT_ID_AHEAD_MS);
     LIST_FOREACH (node, &s->queues)
         part_new(b, CONTAINER_OF(node, struct queue, in_state));
+    LIST_FOREACH (node, &s->queues)
+        if (s->has_damaged)
+            admin_bury_damaged(b, part_of(CONTAINER_OF(node, struct queue, in_state)));
 }
 
 static void

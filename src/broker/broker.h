@@ -53,6 +53,9 @@ broker_lead(struct broker *b, uint64_t now_ms, uint64_t wall_ms, uint64_t stamp_
  * rolled back and freed. The state is that of the last committed batch. */
 void broker_stop_leading(struct broker *b);
 bool broker_is_leading(const struct broker *b);
+/* When, by the monotonic clock, cluster time was the stamp that the state has now: for
+ * reckoning on after this node's leadership has ended. */
+uint64_t broker_stamp_at_ms(const struct broker *b);
 /* The stamp for an EPOCH entry made now by the node that has just been elected: cluster
  * time as broker_lead() reckons it, and above every stamp in the log (so that ids of
  * the new term fit between its floor and its limit). While following only. */
@@ -60,6 +63,15 @@ uint64_t broker_epoch_stamp(const struct broker *b,
                             uint64_t now_ms,
                             uint64_t wall_ms,
                             uint64_t stamp_at_ms);
+
+/* A planned hand-over: proposes the messages of durability 0, oldest first, as records
+ * that the next leader keeps (queue/state.h). From here until broker_stop_leading() or
+ * broker_keep() no event may come in. Gives how many stay behind, because they go
+ * beyond LIMIT_PASS_ON_BYTES. */
+uint64_t broker_pass_on(struct broker *b);
+/* The hand-over did not happen: the messages are this leader's still, and what is said
+ * about them from now on rests on a record that makes the others forget them. */
+void broker_keep(struct broker *b);
 
 /* --- Events --- */
 
@@ -73,6 +85,8 @@ uint64_t broker_deadline(const struct broker *b);
 void broker_handle(struct broker *b, struct parcel *parcel);
 /* The answer to broker_take_verify(). */
 void broker_verified(struct broker *b, uint64_t conn, bool is_good);
+/* The other answer: too many wait for one. The client may come again (503). */
+void broker_not_verified(struct broker *b, uint64_t conn);
 
 /* Decisions of the node itself or its operator (control socket). */
 struct queue_spec {
@@ -91,7 +105,8 @@ enum status
 broker_delete_queue(struct broker *b, struct slice name, uint64_t *ret_batch) MUST_USE;
 /* The same for a login, for settings (read-only ones too; ST_RANGE: a value outside its
  * range) and for a dead letter that goes back among the waiting ones with its id
- * (ST_NOTFOUND: no such queue, or no such message in its DLQ). */
+ * (ST_NOTFOUND: no such queue, or no such message in its DLQ; ST_CORRUPT: its body is
+ * damaged). */
 enum status broker_set_login(struct broker *b,
                              struct slice name,
                              const struct record_login_set *set,
@@ -155,10 +170,14 @@ struct verify {
     uint32_t queue;
     enum login_role role;
     const struct login_secret *secret; /* of the queue's role, always there */
+    const uint8_t *source;             /* LOGIN_SOURCE_BYTES */
     struct slice username;
     struct slice password;
 };
 bool broker_take_verify(struct broker *b, struct verify *ret_verify);
+/* That connection still waits for broker_verified(): else its check is worth nothing.
+ */
+bool broker_is_verifying(struct broker *b, uint64_t conn);
 
 /* --- To look at --- */
 

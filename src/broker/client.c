@@ -99,8 +99,16 @@ broker_take_verify(struct broker *b, struct verify *ret_verify)
         .queue = c->part->queue->number,
         .role = c->role,
         .secret = &c->part->queue->logins[c->role],
+        .source = login->source,
         .username = slice_of(login->username, login->username_size),
         .password = slice_of(login->password, login->password_size),
     };
     return true;
+}
+
+bool
+broker_is_verifying(struct broker *b, uint64_t conn)
+{
+    const struct client *c = b->is_leading ? client_find(b, conn) : NULL;
+    return c != NULL && c->phase == CLIENT_VERIFYING;
 }

@@ -17,6 +17,7 @@ src_broker_libbroker_a_SOURCES = \
 	src/broker/operate.c \
 	src/broker/parcel.c src/broker/parcel.h \
 	src/broker/part.c src/broker/part.h \
+	src/broker/pass_on.c \
 	src/broker/publish.c src/broker/publish.h \
 	src/broker/session.c src/broker/session.h \
 	src/broker/settle.c src/broker/settle.h \

@@ -121,17 +121,39 @@ open_client(struct broker *b, struct client *c, struct request *r)
     }
 }
 
-void
-broker_verified(struct broker *b, uint64_t conn, bool is_good)
+/* The login of a connection whose password was waited for, now the caller's; NULL when
+ * nobody waits. */
+static struct request *
+take_login(struct broker *b, uint64_t conn, struct client **ret_client)
 {
     struct client *c = b->is_leading ? client_find(b, conn) : NULL;
     if (c == NULL || c->phase != CLIENT_VERIFYING)
-        return;
+        return NULL;
     struct request *r = c->login;
     c->login = NULL;
     if (list_is_linked(&c->in_verify))
         list_remove(&c->in_verify);
     explicit_bzero(r->login->password, sizeof r->login->password);
+    *ret_client = c;
+    return r;
+}
+
+void
+broker_not_verified(struct broker *b, uint64_t conn)
+{
+    struct client *c = NULL;
+    struct request *r = take_login(b, conn, &c);
+    if (r != NULL)
+        refuse(b, c, r, 503);
+}
+
+void
+broker_verified(struct broker *b, uint64_t conn, bool is_good)
+{
+    struct client *c = NULL;
+    struct request *r = take_login(b, conn, &c);
+    if (r == NULL)
+        return;
     if (!is_good) {
         refuse(b, c, r, 107);
         return;

@@ -163,6 +163,8 @@ broker_redrive(struct broker *b,
     struct message *m = queue_message(q, id);
     if (m == NULL || m->place != PLACE_DEAD)
         return ST_NOTFOUND;
+    if (m->is_damaged)
+        return ST_CORRUPT;
     struct part *part = part_of(q);
     uint64_t stamp_ms = batch_begin_now(b, m->durability == 2);
     struct record_message fields = {.id = m->id, .order = q->next_order};

@@ -95,8 +95,13 @@ struct admin_fields {
     struct record_settings_set settings;
 };
 
+/* A family byte (4, 6, or 0 when it is not known), then the IPv4 address, or the first
+ * 64 bits of the IPv6 one. */
+#define LOGIN_SOURCE_BYTES 9
+
 struct login_fields {
-    uint32_t queue; /* queue number, known from the host name */
+    uint32_t queue;                     /* queue number, known from the host name */
+    uint8_t source[LOGIN_SOURCE_BYTES]; /* the client's, also through a relay */
     enum queue_type type;
     enum login_role role;
     uint8_t username_size;
@@ -169,7 +174,8 @@ struct request {
     uint16_t code;
     bool ends; /* the connection closes after the reply (code 100 and the like) */
     uint16_t context_size;
-    uint32_t charged_bytes; /* network thread's own account */
+    uint32_t charged_bytes;  /* network thread's own accounts: of what was read, */
+    uint32_t expected_bytes; /* and of the reply to come */
     /* filled by parse, used by kind */
     union {
         struct login_fields *login; /* malloc'ed: it is large and rare */

@@ -61,7 +61,7 @@ part_new(struct broker *b, struct queue *q)
     }
     delays_begin(b, part);
     sessions_schedule(b, part);
-    stats_schedule(b, part);
+    stats_begin(b, part);
     return part;
 }
 

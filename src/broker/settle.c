@@ -1,5 +1,6 @@
 /* Settling: see the header. An ack is as durable as its message was: synced for
- * durability 2, without a record for durability 0. */
+ * durability 2, without a record for durability 0 (which rests on what such a message
+ * itself rests on). */
 #include "broker/settle.h"
 
 #include "broker/client.h"
@@ -33,7 +34,7 @@ settle(struct broker *b, struct part *part, struct message *m, bool is_ack)
 {
     if (m->durability == 0) {
         message_remove(b->state, m);
-        return TAG_NONE;
+        return b->volatile_tag;
     }
     uint64_t stamp_ms = batch_begin(b, m->durability == 2);
     struct record_message fields = {.id = m->id};

@@ -12,6 +12,7 @@
 #define USAGE_HELD   4   /* the column that is not a sum */
 #define DAYS_OF_YEAR 366 /* rows are kept rather a little longer */
 #define ROWS_FIRST   64
+#define MISSED_MS    10000 /* a row that should have been made within this is made */
 
 void
 part_live(const struct part *part, uint64_t columns[STATS_COLUMNS])
@@ -49,6 +50,31 @@ stats_schedule(struct broker *b, struct part *part)
 {
     schedule(b, part, TIMER_STATS, SETTING_STATS_FREQUENCY_SECS);
     schedule(b, part, TIMER_USAGE, SETTING_USAGE_FREQUENCY_SECS);
+}
+
+static bool
+is_missing(const struct broker *b,
+           const struct part *part,
+           const struct history *rows,
+           enum setting_id id)
+{
+    uint64_t period_ms = 1000 * period_secs(part, id);
+    uint64_t last_ms = 1000 * history_last_secs(rows);
+    if (last_ms < part->queue->created_ms)
+        last_ms = part->queue->created_ms;
+    return b->clock.time_ms % period_ms < MISSED_MS &&
+           last_ms / period_ms < b->clock.time_ms / period_ms;
+}
+
+void
+stats_begin(struct broker *b, struct part *part)
+{
+    const struct queue *q = part->queue;
+    stats_schedule(b, part);
+    if (is_missing(b, part, q->stats, SETTING_STATS_FREQUENCY_SECS))
+        timer_set(b, &part->timers[TIMER_STATS], b->clock.time_ms);
+    if (is_missing(b, part, q->usage, SETTING_USAGE_FREQUENCY_SECS))
+        timer_set(b, &part->timers[TIMER_USAGE], b->clock.time_ms);
 }
 
 /* The last multiple of the period. */

@@ -1,8 +1,9 @@
 /* Statistics: live counters, and rows of history by the clock.
  *
  * Rows stand on whole multiples of their period since 1970 (UTC), so rows of all nodes
- * and terms fall on the same times. A multiple that passed while nobody led has no row.
- */
+ * and terms fall on the same times. One that was lost with its leader, or whose time
+ * passed while another was elected, is made by the next one; a longer time without a
+ * leader leaves a gap. */
 #ifndef HF_BROKER_STATS_H
 #define HF_BROKER_STATS_H
 
@@ -17,6 +18,8 @@ struct part;
 void part_live(const struct part *part, uint64_t columns[STATS_COLUMNS]);
 /* Sets the timers of the next rows by the present settings. */
 void stats_schedule(struct broker *b, struct part *part);
+/* The same as a term begins; a row that is missing comes first. */
+void stats_begin(struct broker *b, struct part *part);
 /* A row is due. */
 void stats_row(struct broker *b, struct part *part);
 void usage_row(struct broker *b, struct part *part);

@@ -40,6 +40,7 @@ static const struct option_info OPTIONS[] = {
     {"binary", OPTION_FLAG, FIELD(is_binary), 0, 0},
     {"copy", OPTION_FLAG, FIELD(is_copy), 0, 0},
     {"no-ack", OPTION_FLAG, FIELD(has_no_ack), 0, 0},
+    {"yes", OPTION_FLAG, FIELD(is_sure), 0, 0},
     {"count", OPTION_NUMBER, FIELD(count), 0, 1000000000},
     {"capacity", OPTION_NUMBER, FIELD(capacity), 1, 1024},
     {"publishers", OPTION_NUMBER, FIELD(publishers), 0, 1000},

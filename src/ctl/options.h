@@ -27,6 +27,7 @@ struct options {
     uint64_t timeout_secs;
     const char *to;   /* passed on to the node */
     const char *tier; /* passed on to the node */
+    bool is_sure;     /* --yes: do not ask */
     /* pub, sub, bench */
     uint64_t durability;
     uint64_t delay_secs;

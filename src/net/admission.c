@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define KEY_BYTES 9 /* a family byte; IPv4: 4 bytes; IPv6: the first 8 */
+#define KEY_BYTES LOGIN_SOURCE_BYTES
 
 struct admission_entry {
     struct map_node node;
@@ -93,6 +93,12 @@ admission_enter(struct admission *a, const struct sockaddr_storage *from)
         atomic_fetch_add(&a->count, 1);
     (void)pthread_mutex_unlock(&a->lock);
     return e;
+}
+
+void
+admission_copy_key(const struct admission_entry *entry, uint8_t out[LOGIN_SOURCE_BYTES])
+{
+    memcpy(out, entry->key, KEY_BYTES); /* never changes */
 }
 
 void

@@ -7,6 +7,7 @@
 #define HF_NET_ADMISSION_H
 
 #include "base/map.h"
+#include "broker/parcel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,6 +28,10 @@ void admission_fini(struct admission *a); /* everybody has left */
 /* NULL: no room. Else to be given to admission_leave() once. */
 struct admission_entry *admission_enter(struct admission *a,
                                         const struct sockaddr_storage *from);
+/* What an address is known by, for others who count by address. entry must not be NULL.
+ */
+void admission_copy_key(const struct admission_entry *entry,
+                        uint8_t out[LOGIN_SOURCE_BYTES]);
 /* entry NULL is fine. */
 void admission_leave(struct admission *a, struct admission_entry *entry);
 

@@ -81,12 +81,15 @@ struct conn {
     bool is_counted : 1;      /* in closes_total */
     bool write_wants_read : 1;
     bool read_wants_write : 1;
-    uint8_t window_bits; /* of deflate; 0 = not agreed */
+    uint8_t window_bits;   /* of deflate; 0 = not agreed */
+    uint16_t closing_code; /* of the client's close frame, answered behind all replies
+                              that are due; 0 = none */
     uint64_t number;
     uint64_t accepted_ms; /* where the client was accepted, not here, when relayed */
     uint64_t active_ms;   /* the last byte either way */
     uint64_t taken_ms;   /* the socket last took a byte, or there was nothing to take */
     uint64_t message_ms; /* a message in fragments began; stalled: its age by then */
+    uint64_t login_ms;   /* the login was whole */
     uint64_t ends_ms;    /* FLUSH, LINGER: deadline */
     struct admission_entry *admission;
     struct directory_queue *queue; /* from the upgrade on */
@@ -97,6 +100,7 @@ struct conn {
     struct bytes rest; /* UPGRADE: the head so far; later: read, but not yet decoded */
     uint32_t unanswered_requests;
     size_t unanswered_bytes;
+    size_t expected_bytes; /* about how much their replies will be */
 
     struct bytes out; /* bytes from out_at on are not yet handed to TLS */
     size_t out_at;

@@ -23,6 +23,9 @@
 #define READS_A_TURN    4 /* of WORKER_BUFFER_BYTES at most */
 #define RECORD_BYTES    16384
 #define REQUEST_CHARGE  256 /* beside its bytes: what a request occupies */
+#define REPLY_SMALL     128
+#define REPLY_ROW       96    /* of a list */
+#define REPLY_DAY       32768 /* of history */
 #define DISCARDS_A_TURN 8
 
 /* --- Back-pressure --- */
@@ -51,12 +54,43 @@ end_stall(struct conn *c)
 
 /* --- Messages --- */
 
+/* About how long the reply will be. A client that asks for much at once, and reads, is
+ * to be held back, not dropped for what it has asked for. */
+static uint32_t
+expected_reply(const struct conn *c, const struct request *r)
+{
+    if (r->parcel.kind != PARCEL_ADMIN)
+        return REPLY_SMALL;
+    switch (r->admin->command) {
+    case ADMIN_GETMSGS:
+    case ADMIN_GETDLQMSGS:
+        return REPLY_SMALL + r->admin->count * REPLY_ROW;
+    case ADMIN_GETMSG:
+    case ADMIN_GETDLQMSG:
+        return REPLY_SMALL + limit_load(&c->queue->max_message_bytes);
+    case ADMIN_GETSTATS:
+    case ADMIN_GETUSAGE:
+        return REPLY_DAY;
+    case ADMIN_GETLIVESTATS:
+    case ADMIN_ADDMSG:
+    case ADMIN_DELMSG:
+    case ADMIN_MOVETODLQ:
+    case ADMIN_DELDLQMSG:
+    case ADMIN_GETCFG:
+    case ADMIN_SETCFG:
+        break;
+    }
+    return REPLY_SMALL;
+}
+
 static void
 send_request(struct conn *c, struct request *r, size_t payload_bytes)
 {
     r->charged_bytes = (uint32_t)(payload_bytes + REQUEST_CHARGE);
+    r->expected_bytes = expected_reply(c, r);
     c->unanswered_requests++;
     c->unanswered_bytes += r->charged_bytes;
+    c->expected_bytes += r->expected_bytes;
     worker_send(c->worker, &r->parcel);
 }
 
@@ -81,10 +115,12 @@ on_login(struct conn *c, const struct ws_event *e)
     c->closed = closed;
     c->speaker = (struct speaker){.conn = c->number};
     if (r->login != NULL) {
+        admission_copy_key(c->admission, r->login->source);
         c->speaker.role = r->login->role;
         c->speaker.type = r->login->type;
     }
     send_request(c, r, e->payload.size);
+    c->login_ms = worker_now_ms(c->worker);
     conn_set_state(c, CONN_LOGIN_WAIT);
 }
 
@@ -138,6 +174,20 @@ close_of_code(uint16_t code)
     }
 }
 
+/* Nothing behind it can count. What came before it is answered first, so that a job
+ * which sends its last request and closes gets the reply. */
+static void
+on_close(struct conn *c, uint16_t code)
+{
+    if (c->unanswered_requests == 0) {
+        conn_close_with(c, code, CONN_CLOSE_OTHER);
+        return;
+    }
+    c->closing_code = code;
+    c->has_ended = true;
+    conn_want_read(c, false);
+}
+
 static void
 on_event(struct conn *c, const struct ws_event *e)
 {
@@ -152,7 +202,7 @@ on_event(struct conn *c, const struct ws_event *e)
         conn_put_control(c, WS_PONG, e->payload);
         break;
     case WS_EVENT_CLOSE:
-        conn_close_with(c, e->close_code, CONN_CLOSE_OTHER);
+        on_close(c, e->close_code);
         break;
     case WS_EVENT_ERROR:
         conn_close_with(c, e->close_code, close_of_code(e->close_code));
@@ -192,6 +242,10 @@ take_frames(struct conn *c, uint8_t *data, size_t size)
     }
     if (!conn_is_reading(c))
         return;
+    if (c->state == CONN_LOGIN_WAIT && ws_has_begun_message(&c->decoder)) {
+        conn_finish(c, CONN_CLOSE_NONE); /* neither did this one, see on_message() */
+        return;
+    }
     watch_message(c, had_message);
     if (conn_is_over(c))
         stall(c, data + at, size - at);
@@ -212,9 +266,10 @@ take(struct conn *c, uint8_t *data, size_t size)
 
 /* --- Reading --- */
 
-/* One SSL_read(). 0: nothing now, or dropped. */
+/* One SSL_read(). 0: nothing now, or dropped; *ret_end, if set, says why nothing more
+ * will come. */
 static size_t
-read_record(struct conn *c, uint8_t *out, size_t room)
+read_record(struct conn *c, uint8_t *out, size_t room, const char **ret_end)
 {
     ERR_clear_error();
     int got = SSL_read(c->ssl, out, (int)room);
@@ -228,13 +283,10 @@ read_record(struct conn *c, uint8_t *out, size_t room)
         conn_want_write(c, true);
         break;
     case SSL_ERROR_ZERO_RETURN:
-        /* Ours in return, if it costs no waiting; what is queued is lost to it. */
-        if (!c->is_blocked)
-            (void)SSL_shutdown(c->ssl);
-        conn_drop(c, "end of stream");
+        *ret_end = "end of stream";
         break;
     default:
-        conn_drop(c, "read failed");
+        *ret_end = "read failed";
         break;
     }
     return 0;
@@ -242,11 +294,11 @@ read_record(struct conn *c, uint8_t *out, size_t room)
 
 /* Fills the worker's buffer. ret_is_empty: there was no more. */
 static size_t
-fill(struct conn *c, bool *ret_is_empty)
+fill(struct conn *c, bool *ret_is_empty, const char **ret_end)
 {
     size_t size = 0;
     while (size + RECORD_BYTES <= WORKER_BUFFER_BYTES) {
-        size_t got = read_record(c, c->worker->buffer + size, RECORD_BYTES);
+        size_t got = read_record(c, c->worker->buffer + size, RECORD_BYTES, ret_end);
         if (got == 0) {
             *ret_is_empty = true;
             return size;
@@ -257,20 +309,38 @@ fill(struct conn *c, bool *ret_is_empty)
     return size;
 }
 
+/* What came before it is taken. One whose last words are on their way, or will be made,
+ * is left alone: the client may have closed only its own side. */
+static void
+end_of_input(struct conn *c, const char *cause)
+{
+    if (c->state >= CONN_FLUSH || c->has_ended)
+        return;
+    /* Ours in return, if it costs no waiting; what is queued is lost to it. */
+    if (!c->is_blocked && (SSL_get_shutdown(c->ssl) & SSL_RECEIVED_SHUTDOWN) != 0)
+        (void)SSL_shutdown(c->ssl);
+    conn_drop(c, cause);
+}
+
 void
 conn_read(struct conn *c)
 {
     bool is_empty = false;
+    const char *end = NULL;
     for (unsigned i = 0; i < READS_A_TURN && !is_empty; i++) {
         if (!conn_is_reading(c) || c->is_stalled)
             return;
-        size_t size = fill(c, &is_empty);
+        size_t size = fill(c, &is_empty, &end);
         if (c->state == CONN_DEAD)
             return;
         conn_account(c);
         if (size > 0) {
             c->active_ms = worker_now_ms(c->worker);
             take(c, c->worker->buffer, size);
+        }
+        if (end != NULL) {
+            end_of_input(c, end);
+            return;
         }
     }
     if (!is_empty && conn_is_reading(c) && !c->is_stalled)

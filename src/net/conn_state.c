@@ -117,7 +117,10 @@ login_deadline(const struct conn *c)
         return UINT64_MAX;
     uint64_t secs = limit_load(c->queue == NULL ? &d->longest_login_secs
                                                 : &c->queue->login_timeout_secs);
-    return c->accepted_ms + secs * MS_A_SECOND;
+    uint64_t at = c->accepted_ms + secs * MS_A_SECOND;
+    /* A client that said all in time gets its answer, though that takes a while. */
+    uint64_t answer = c->login_ms + LIMIT_LOGIN_ANSWER_MS;
+    return c->state == CONN_LOGIN_WAIT && at < answer ? answer : at;
 }
 
 static bool
@@ -180,11 +183,19 @@ conn_what_is_due(const struct conn *c, uint64_t now_ms)
     return stuck_deadline(c) <= now_ms ? CONN_DUE_STUCK : CONN_DUE_PING;
 }
 
+/* What is to be sent, now or when the requests on their way are answered. */
+static size_t
+coming_bytes(const struct conn *c)
+{
+    return conn_unsent_bytes(c) + c->expected_bytes;
+}
+
 bool
 conn_is_over(const struct conn *c)
 {
     return c->unanswered_requests >= LIMIT_UNANSWERED_REQUESTS ||
-           c->unanswered_bytes >= LIMIT_UNANSWERED_BYTES || is_half_full(c);
+           c->unanswered_bytes >= LIMIT_UNANSWERED_BYTES ||
+           (c->queue != NULL && coming_bytes(c) > conn_max_unsent_bytes(c) / 2);
 }
 
 bool
@@ -192,7 +203,7 @@ conn_is_drained(const struct conn *c)
 {
     return c->unanswered_requests <= LIMIT_UNANSWERED_REQUESTS / DRAINED_FRACTION &&
            c->unanswered_bytes <= LIMIT_UNANSWERED_BYTES / DRAINED_FRACTION &&
-           conn_unsent_bytes(c) <= conn_max_unsent_bytes(c) / 2 / DRAINED_FRACTION;
+           coming_bytes(c) <= conn_max_unsent_bytes(c) / 2 / DRAINED_FRACTION;
 }
 
 void

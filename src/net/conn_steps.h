@@ -53,7 +53,7 @@ void conn_mark_dirty(struct conn *c);
 /* Sets the timer for the nearest deadline, unless it goes off before that anyway. */
 void conn_set_deadline(struct conn *c);
 enum conn_due conn_what_is_due(const struct conn *c, uint64_t now_ms);
-/* More than its share is unanswered or unsent: not to be read from. */
+/* More than its share is unanswered, unsent, or to be sent: not to be read from. */
 bool conn_is_over(const struct conn *c);
 /* Enough of it has gone to read again. */
 bool conn_is_drained(const struct conn *c);

@@ -110,7 +110,7 @@ begin_tls(struct conn *c)
 static void
 refuse_plain(struct conn *c, uint8_t first)
 {
-    if (c->is_relayed || first < 'A' || first > 'Z') {
+    if (first < 'A' || first > 'Z') {
         conn_drop(c, "neither TLS nor a PROXY header");
         return;
     }

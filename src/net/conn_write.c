@@ -24,7 +24,7 @@
 #define SPARE_MAX_BYTES   (64u << 10) /* a larger buffer is not kept for others */
 #define MARKS_FIRST       8
 #define MARKS_KEPT        64
-#define LINGER_MS         2000
+#define LINGER_MS         10000 /* for a client that goes on writing before it reads */
 #define REPORT_FRACTION   8
 #define HEAD_BYTES_MAX    10
 
@@ -220,6 +220,9 @@ say_end(struct conn *c)
     conn_account(c);
     conn_report_closed(c);
     conn_set_state(c, CONN_LINGER);
+    conn_want_read(c, true); /* its end of stream, though we may have seen it before */
+    if (c->state == CONN_DEAD)
+        return;
     c->ends_ms = worker_now_ms(c->worker) + LINGER_MS;
     timers_set(&c->worker->timers, &c->timer, c->ends_ms);
     if (shutdown(c->fd, SHUT_WR) != 0)

@@ -52,6 +52,8 @@ reply(struct conn *c, const struct request *r)
         c->unanswered_requests--;
     c->unanswered_bytes -=
         r->charged_bytes < c->unanswered_bytes ? r->charged_bytes : c->unanswered_bytes;
+    c->expected_bytes -=
+        r->expected_bytes < c->expected_bytes ? r->expected_bytes : c->expected_bytes;
     size_t begin = conn_frame_begin(c);
     reply_format(r, &c->worker->shared->names, &c->out);
     conn_frame_end(c, begin, 0);
@@ -61,6 +63,8 @@ reply(struct conn *c, const struct request *r)
     }
     if (c->state == CONN_LOGIN_WAIT || c->state == CONN_OPEN)
         after_reply(c, r);
+    if (c->state == CONN_OPEN && c->closing_code != 0 && c->unanswered_requests == 0)
+        conn_close_with(c, c->closing_code, CONN_CLOSE_OTHER);
     if (c->is_stalled && conn_is_drained(c))
         conn_mark_ready(c);
 }

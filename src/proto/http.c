@@ -291,6 +291,7 @@ http_refusal(struct bytes *out)
                         "Content-Type: text/plain\r\n"
                         "Content-Length: 12\r\n"
                         "Connection: close\r\n"
+                        "Sec-WebSocket-Version: 13\r\n" /* RFC 6455 section 4.4 */
                         "\r\n"
                         "Bad request\n");
 }

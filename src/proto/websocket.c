@@ -89,6 +89,14 @@ ws_is_within_message(const struct ws_decoder *d)
     return d->opcode != 0 || (d->pending.size > 0 && !d->drop_pending);
 }
 
+bool
+ws_has_begun_message(const struct ws_decoder *d)
+{
+    bool is_frame_open = d->pending.size > 0 && !d->drop_pending;
+    return !d->is_over && (d->opcode != 0 ||
+                           (is_frame_open && !is_control(d->pending.data[0] & 0x0f)));
+}
+
 size_t
 ws_decoder_memory_bytes(const struct ws_decoder *d)
 {

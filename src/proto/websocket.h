@@ -71,6 +71,8 @@ struct ws_event ws_decode(struct ws_decoder *d,
                           size_t *ret_used);
 /* A message has begun and is not whole: message-timeout-secs counts. */
 bool ws_is_within_message(const struct ws_decoder *d);
+/* The first byte of a text or binary message has come, and the message is not whole. */
+bool ws_has_begun_message(const struct ws_decoder *d);
 size_t ws_decoder_memory_bytes(const struct ws_decoder *d);
 
 /* Appends a whole server frame. */

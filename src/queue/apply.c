@@ -31,12 +31,20 @@ need_session(const struct queue *q, uint64_t number)
 static void
 apply_publish(struct state *s, struct queue *q, const struct record_publish *publish)
 {
+    if (publish->durability == 0) {
+        assert(s->journal == NULL && "a leader does not pass on to itself");
+        s->has_passed_on = true;
+    }
     struct blob *blob = blob_new(publish->body.size + publish->key.size);
     if (publish->body.size > 0)
         memcpy(blob->data, publish->body.data, publish->body.size);
     if (publish->key.size > 0)
         memcpy(blob->data + publish->body.size, publish->key.data, publish->key.size);
-    queue_publish(s, q, publish, blob, (uint8_t)publish->key.size);
+    struct message *m = queue_publish(s, q, publish, blob, (uint8_t)publish->key.size);
+    /* Only from a log that a lone node salvaged (queue/salvage.h). It goes on as the
+     * log says, so that what was acknowledged later is gone. */
+    if (!record_publish_is_whole(publish))
+        m->is_damaged = s->has_damaged = true;
 }
 
 static void
@@ -160,12 +168,40 @@ apply_in_queue(struct state *s,
     }
 }
 
+/* Whether what was passed on is still good behind this record: it is more of it, or
+ * the EPOCH that it is for. Any other says that the leader went on, or that another
+ * node took over. */
+static bool
+is_passing_on(const struct state *s, const struct record *record)
+{
+    if (record->type == RECORD_EPOCH)
+        return s->is_heir;
+    if (record->type == RECORD_PUBLISH)
+        return record->publish.durability == 0;
+    if (record->type != RECORD_ASSIGN)
+        return false;
+    const struct queue *q = state_queue(s, record->queue);
+    const struct message *m = q == NULL ? NULL : queue_message(q, &record->message.id);
+    return m != NULL && m->durability == 0;
+}
+
+void
+state_inherit(struct state *s)
+{
+    s->is_heir = true;
+}
+
 void
 state_apply_record(struct state *s, const struct record *record, uint64_t stamp_ms)
 {
+    if (s->has_passed_on && !is_passing_on(s, record)) {
+        state_drop_volatile(s);
+        s->has_passed_on = false;
+    }
     if (record->type == RECORD_NOOP)
         return;
     if (record->type == RECORD_EPOCH) {
+        s->has_passed_on = s->is_heir = false;
         state_epoch(s, record->leader, stamp_ms);
         return;
     }

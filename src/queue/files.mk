@@ -19,6 +19,7 @@ src_queue_libqueue_a_SOURCES = \
 	src/queue/record_decode.c \
 	src/queue/record_fields.h \
 	src/queue/rollback.c \
+	src/queue/salvage.c src/queue/salvage.h \
 	src/queue/session.c \
 	src/queue/settings.c src/queue/settings.h \
 	src/queue/state.c src/queue/state.h \

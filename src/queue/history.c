@@ -291,6 +291,12 @@ history_day(const struct history *h, uint64_t day, history_row_cb *cb, void *ctx
 }
 
 uint64_t
+history_last_secs(const struct history *h)
+{
+    return h->last.at_secs; /* zero when there is none */
+}
+
+uint64_t
 history_row_count(const struct history *h)
 {
     return h->rows;
@@ -318,7 +324,8 @@ history_block_encode(const struct history *h, size_t block, struct bytes *out)
     bytes_put_block(out, slice_of(b->bytes.data, b->bytes.size));
 }
 
-/* Whether the bytes are rows of one day in time order; gives the last one. */
+/* Whether the bytes are rows of one day in time order, none before the last one that
+ * there is; gives the last of them. */
 static bool
 check_block(const struct history *h,
             uint64_t day,
@@ -328,11 +335,12 @@ check_block(const struct history *h,
 {
     struct reader r = reader_of(bytes);
     struct history_row row = day_start(day);
+    uint64_t before_secs = h->last.at_secs;
     for (uint32_t i = 0; i < rows && !r.bad; i++) {
-        uint64_t before_secs = row.at_secs;
         decode_row(&r, h->columns, &row);
         if (row.at_secs < before_secs || row.at_secs / DAY_SECS != day)
             return false;
+        before_secs = row.at_secs;
     }
     *ret_last = row;
     return reader_done(&r);
@@ -350,8 +358,6 @@ history_block_decode(struct history *h, struct reader *r)
         return ST_CORRUPT;
     struct history_row last;
     if (!check_block(h, day, rows, bytes, &last))
-        return ST_CORRUPT;
-    if (h->count > 0 && last.at_secs < h->last.at_secs)
         return ST_CORRUPT;
     struct block *block = add_block(h, day);
     bytes_put_slice(&block->bytes, bytes);

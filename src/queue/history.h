@@ -31,6 +31,8 @@ void history_uncut(struct history *h, struct history *cut);
 /* Calls cb for each row of a day, oldest first. */
 typedef void history_row_cb(void *ctx, const struct history_row *row);
 void history_day(const struct history *h, uint64_t day, history_row_cb *cb, void *ctx);
+/* Of the last row; 0: there is none. */
+uint64_t history_last_secs(const struct history *h);
 uint64_t history_row_count(const struct history *h);
 uint64_t history_size_bytes(const struct history *h);
 /* For image and digest: the whole as bytes and back. */

@@ -96,7 +96,9 @@ write_message(struct image *image, struct message *m)
     bytes_put_u32(b, m->queue->number);
     bytes_put(b, m->id.b, UUID_SIZE);
     bytes_put_u8(b, (uint8_t)m->place);
-    bytes_put_u8(b, m->place == PLACE_DEAD ? m->dead_reason : 0);
+    bytes_put_u8(b, m->is_damaged            ? DEAD_DAMAGED
+                    : m->place == PLACE_DEAD ? m->dead_reason
+                                             : 0);
     bytes_put_u8(b, m->type);
     bytes_put_u8(b, m->durability);
     bytes_put_u64(b, m->order);

@@ -209,6 +209,9 @@ read_message(struct reader *r, struct message *m, struct loaded *in)
     m->body_crc = read_u32(r);
     in->key_size = read_u32(r);
     in->body_and_key = read_slice(r, reader_left(r));
+    m->is_damaged = in->spot.dead_reason == DEAD_DAMAGED;
+    if (m->is_damaged && in->place != PLACE_DEAD)
+        in->spot.dead_reason = 0; /* not yet: the next leader moves it */
     return !r->bad && in->place > PLACE_NONE && in->place <= PLACE_DEAD &&
            m->type >= 1 && m->type <= 2 && m->durability >= 1 && m->durability <= 2 &&
            in->spot.ready_ms < 2 * RECORD_TIME_LIMIT &&
@@ -295,8 +298,7 @@ fill_message(struct image_loader *l, struct reader *r, struct message *m)
         return ST_CORRUPT;
     m->body_size = (uint32_t)in.body_and_key.size - in.key_size;
     m->key_size = (uint8_t)in.key_size;
-    if (in.spot.dead_reason != DEAD_DAMAGED &&
-        crc32c(0, in.body_and_key.data, m->body_size) != m->body_crc)
+    if (!m->is_damaged && crc32c(0, in.body_and_key.data, m->body_size) != m->body_crc)
         return ST_CORRUPT;
     m->body = blob_try_new(in.body_and_key.size);
     if (m->body == NULL)
@@ -304,6 +306,8 @@ fill_message(struct image_loader *l, struct reader *r, struct message *m)
     if (in.body_and_key.size > 0)
         memcpy(m->body->data, in.body_and_key.data, in.body_and_key.size);
     m->queue = q;
+    if (m->is_damaged)
+        l->state->has_damaged = true;
     place_message(m, &in.spot);
     return ST_OK;
 }

@@ -113,6 +113,8 @@ message_to_dlq(struct state *s,
 {
     assert(m->place == PLACE_WAITING || m->place == PLACE_HELD);
     assert(m->durability > 0 && "one of durability 0 cannot go to the DLQ");
+    if (m->is_damaged)
+        reason = DEAD_DAMAGED;
     struct message_spot spot = {
         .place = PLACE_DEAD,
         .order = m->order,

@@ -59,7 +59,9 @@ struct message {
     uint8_t durability;
     enum place place : 8;
     uint8_t dead_reason;
-    bool was_sent; /* leader: its whole frame was handed to TLS for this holder */
+    bool is_damaged; /* its body is not what was published; a leader gives it to nobody
+                      */
+    bool was_sent;   /* leader: its whole frame was handed to TLS for this holder */
 };
 
 struct session {

@@ -83,7 +83,7 @@ put_publish(struct bytes *out, size_t fields_at, const struct record_publish *pu
 {
     assert(publish->key.size <= LIMIT_KEY_BYTES &&
            publish->body.size < LIMIT_ENTRY_BYTES);
-    assert(publish->durability == 1 || publish->durability == 2);
+    assert(publish->durability <= 2);
     assert(record_publish_is_whole(publish));
     bytes_put(out, publish->id.b, UUID_SIZE);
     bytes_put_u64(out, publish->order);

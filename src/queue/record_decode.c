@@ -132,7 +132,7 @@ get_publish(struct reader *r, const uint8_t *fields, struct record_publish *publ
     publish->body = read_slice(r, body_size);
     if (r->bad || key_size > LIMIT_KEY_BYTES || zero != 0 ||
         publish->delay_secs > LIMIT_DELAY_SECS || publish->type < 1 ||
-        publish->type > 2 || publish->durability < 1 || publish->durability > 2) {
+        publish->type > 2 || publish->durability > 2) {
         r->bad = true;
         return;
     }
@@ -198,6 +198,8 @@ get_fields(struct reader *r, const uint8_t *fields, struct record *record)
         record->leader = read_u64(r);
         return ST_OK;
     case RECORD_QUEUE_CREATE:
+        if (record->queue == UINT32_MAX) /* the next one needs a number too */
+            return ST_CORRUPT;
         return get_create(r, &record->create);
     case RECORD_LOGIN_SET:
         get_login(r, &record->login);

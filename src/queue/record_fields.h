@@ -60,7 +60,7 @@ struct record_publish {
     uint64_t received_ms; /* cluster time */
     uint32_t delay_secs;  /* ready = received_ms + 1000 * delay_secs */
     uint8_t type;         /* 1 text, 2 binary */
-    uint8_t durability;   /* 1 or 2 */
+    uint8_t durability;   /* 1 or 2; 0: passed on by a leader that hands over */
     struct slice key;     /* publisherkey, may be empty (none) */
     struct slice body;    /* inside of a JSON string */
     uint32_t body_crc;    /* CRC-32C of body. Encoding asserts it, decoding fills it and

@@ -10,8 +10,11 @@
  * lost its leadership is kept in the journal (queue/journal.h) until the entry is
  * committed. Followers have no journal.
  *
- * Durability-0 messages live in the same structures, on the leader only. Records, image
- * and digest never mention them; state_drop_volatile() takes them out.
+ * Durability-0 messages live in the same structures, on the leader only. Image and
+ * digest never mention them; state_drop_volatile() takes them out. A leader that hands
+ * over passes them on: as PUBLISH records of durability 0, each with the ASSIGN to its
+ * holder. A follower keeps them until the next record of another kind: they are for the
+ * node whose EPOCH that is, and for nobody else (state_inherit()).
  *
  * Invariants (state_check()):
  *  I1 A message is in exactly one place: waiting (delayed is waiting with ready in the
@@ -65,6 +68,9 @@ struct state {
     struct journal *journal; /* leader only, else NULL */
     struct image *image;     /* being taken, else NULL */
     uint32_t image_mark;
+    bool has_passed_on; /* follower: it has messages of durability 0 */
+    bool is_heir;       /* and the next EPOCH is this node's own */
+    bool has_damaged;   /* a message with a damaged body came once: a leader looks */
 };
 
 struct state *state_new(void);
@@ -80,6 +86,8 @@ void state_apply(struct state *s, uint64_t index, struct slice entry);
  * (queues, logins, settings, history, EPOCH). stamp_ms is the entry's. */
 void
 state_apply_record(struct state *s, const struct record *record, uint64_t stamp_ms);
+/* The next EPOCH applied is this node's own: what was passed on to it stays. */
+void state_inherit(struct state *s);
 /* The same for entries whose payload is not ours: only moves applied (an index that was
  * passed already, a leader's, changes nothing). */
 void state_skip(struct state *s, uint64_t index);

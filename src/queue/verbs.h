@@ -27,6 +27,7 @@ void
 message_release(struct state *s, struct message *m, uint64_t order, uint64_t now_ms);
 /* Ack, delete, DLQ delete: gone. */
 void message_remove(struct state *s, struct message *m);
+/* A damaged one is dead as that, whatever the reason. */
 void message_to_dlq(struct state *s,
                     struct message *m,
                     enum dead_reason reason,

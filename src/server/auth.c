@@ -1,7 +1,19 @@
-/* Auth: see auth.h. Lock order: one mutex, held for moments; scrypt runs outside it. */
+/* Auth: see auth.h.
+ *
+ *   check ──► attempts ──feed──► ready ──worker──► done ──collect──► results ──► take
+ *                │ busy                                 └─ bad ──► late ──due──┘
+ *                └──────────────────────────────────────────────► results
+ *
+ * Only ready and done are shared with the workers, under one mutex that is held for
+ * moments; scrypt runs outside it. No more is handed to the workers than they can do at
+ * once, and AHEAD of calm ones, so the order is decided as late as possible, and those
+ * whose connection is gone by then cost nothing. */
 #include "server/auth.h"
 
+#include "base/heap.h"
 #include "base/mem.h"
+#include "server/attempts.h"
+#include "server/throttle.h"
 
 #include <assert.h>
 #include <openssl/crypto.h>
@@ -13,44 +25,45 @@
 #include <string.h>
 
 #define WORKERS       2
-#define ATTEMPTS_MAX  4096
-#define REMEMBERED    1024 /* a power of two */
-#define DIGEST_BYTES  32
+#define AHEAD         1
+#define REMEMBERED    4096 /* a power of two */
+#define DIGEST_BYTES  ATTEMPT_DIGEST_BYTES
 #define SCRYPT_N      32768
 #define SCRYPT_R      8
 #define SCRYPT_P      1
 #define SCRYPT_MEMORY (64u << 20)
 
-/* One computation and the connections that wait for it. */
-struct attempt {
-    struct list_node link; /* in waiting, running or done */
-    uint8_t digest[DIGEST_BYTES];
-    struct login_secret secret;
-    uint8_t username_size;
-    uint8_t password_size;
-    char username[LIMIT_USERNAME_BYTES];
-    char password[LIMIT_PASSWORD_BYTES];
-    uint64_t *conns;
-    size_t conn_count;
-    size_t conn_capacity;
-    bool is_good;
+/* An answer for one connection. */
+struct answer {
+    struct list_node link; /* in results */
+    struct heap_node late; /* or here, until it is due */
+    struct auth_result result;
 };
 
 struct auth {
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* ready, done, is_closing */
     pthread_cond_t wake;
     pthread_t threads[WORKERS];
     size_t thread_count;
-    struct list waiting;
-    struct list running;
+    struct list ready;
     struct list done;
-    size_t count; /* connections that wait */
     bool is_closing;
-    void (*bell_cb)(void *ctx);
-    void *bell_ctx;
+
+    /* Core thread only. */
+    struct auth_options options;
+    struct attempts attempts;
+    struct throttle *sources;
+    struct throttle *names;
+    struct attempt *handed_out[WORKERS + AHEAD];
+    size_t handed_count;
+    size_t noisy_count; /* of these */
+    struct list results;
+    struct heap late;
     uint8_t key[DIGEST_BYTES];
-    uint8_t remembered[REMEMBERED][DIGEST_BYTES]; /* core thread only */
+    uint8_t remembered[REMEMBERED][DIGEST_BYTES];
 };
+
+/* --- Workers --- */
 
 static enum status
 derive(const struct login_secret *secret,
@@ -62,14 +75,6 @@ derive(const struct login_secret *secret,
                        out, LOGIN_HASH_BYTES) != 1)
         return ST_NOMEM;
     return ST_OK;
-}
-
-static void
-attempt_free(struct attempt *t)
-{
-    OPENSSL_cleanse(t->password, sizeof t->password);
-    mem_free(t->conns);
-    mem_free(t);
 }
 
 static void
@@ -93,32 +98,34 @@ worker(void *ctx)
     pthread_mutex_lock(&a->mutex);
     for (;;) { /* ends by is_closing */
         struct list_node *node = NULL;
-        while (!a->is_closing && (node = list_pop_front(&a->waiting)) == NULL)
+        while (!a->is_closing && (node = list_pop_front(&a->ready)) == NULL)
             pthread_cond_wait(&a->wake, &a->mutex);
         if (node == NULL)
             break;
-        struct attempt *t = CONTAINER_OF(node, struct attempt, link);
-        list_push_back(&a->running, node);
         pthread_mutex_unlock(&a->mutex);
-        compute(t);
+        compute(CONTAINER_OF(node, struct attempt, link));
         pthread_mutex_lock(&a->mutex);
-        list_remove(node);
         list_push_back(&a->done, node);
-        a->bell_cb(a->bell_ctx);
+        a->options.bell_cb(a->options.ctx);
     }
     pthread_mutex_unlock(&a->mutex);
     return NULL;
 }
 
+/* --- Life --- */
+
 enum status
-auth_open(void (*bell_cb)(void *ctx), void *bell_ctx, struct auth **ret_auth)
+auth_open(const struct auth_options *options, struct auth **ret_auth)
 {
     struct auth *a = mem_calloc(1, sizeof *a);
-    a->bell_cb = bell_cb;
-    a->bell_ctx = bell_ctx;
-    list_init(&a->waiting);
-    list_init(&a->running);
+    a->options = *options;
+    list_init(&a->ready);
     list_init(&a->done);
+    list_init(&a->results);
+    heap_init(&a->late);
+    attempts_init(&a->attempts, AUTH_WAITING_MOST);
+    a->sources = throttle_new();
+    a->names = throttle_new();
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->wake, NULL);
     bool is_good = RAND_bytes(a->key, sizeof a->key) == 1;
@@ -135,11 +142,17 @@ auth_open(void (*bell_cb)(void *ctx), void *bell_ctx, struct auth **ret_auth)
 }
 
 static void
-free_list(struct list *l)
+free_answers(struct auth *a)
 {
     struct list_node *node;
-    while ((node = list_pop_front(l)) != NULL)
-        attempt_free(CONTAINER_OF(node, struct attempt, link));
+    struct heap_node *late;
+    while ((node = list_pop_front(&a->results)) != NULL)
+        mem_free(CONTAINER_OF(node, struct answer, link));
+    while ((late = heap_first(&a->late)) != NULL) {
+        heap_remove(&a->late, late);
+        mem_free(CONTAINER_OF(late, struct answer, late));
+    }
+    heap_fini(&a->late);
 }
 
 void
@@ -153,14 +166,19 @@ auth_close(struct auth *a)
     pthread_mutex_unlock(&a->mutex);
     for (size_t i = 0; i < a->thread_count; i++)
         pthread_join(a->threads[i], NULL);
-    free_list(&a->waiting);
-    free_list(&a->running);
-    free_list(&a->done);
+    for (size_t i = 0; i < a->handed_count; i++)
+        attempt_free(a->handed_out[i]);
+    attempts_fini(&a->attempts);
+    free_answers(a);
+    throttle_free(a->sources);
+    throttle_free(a->names);
     pthread_cond_destroy(&a->wake);
     pthread_mutex_destroy(&a->mutex);
     OPENSSL_cleanse(a->key, sizeof a->key);
     mem_free(a);
 }
+
+/* --- What is remembered --- */
 
 /* What names an attempt: queue, role, the stored secret, and what the client said. */
 static void
@@ -181,99 +199,234 @@ digest_of(const struct auth *a, const struct verify *v, uint8_t out[DIGEST_BYTES
     bytes_fini(&text);
 }
 
-static size_t
-slot_of(const uint8_t digest[DIGEST_BYTES])
+static uint8_t *
+slot_of(struct auth *a, const uint8_t digest[DIGEST_BYTES])
 {
-    return get_u64(digest) & (REMEMBERED - 1);
+    return a->remembered[get_u64(digest) & (REMEMBERED - 1)];
+}
+
+static bool
+is_remembered(struct auth *a, const uint8_t digest[DIGEST_BYTES])
+{
+    return CRYPTO_memcmp(slot_of(a, digest), digest, DIGEST_BYTES) == 0;
+}
+
+/* --- Answers --- */
+
+static void
+answer(struct auth *a, uint64_t conn, enum auth_outcome outcome, uint64_t late_ms)
+{
+    struct answer *to = mem_calloc(1, sizeof *to);
+    to->result = (struct auth_result){.conn = conn, .outcome = outcome};
+    if (late_ms == 0)
+        list_push_back(&a->results, &to->link);
+    else
+        heap_insert(&a->late, &to->late, late_ms);
+}
+
+/* late_ms: when, 0 = now. Frees the attempt. */
+static void
+answer_all(struct auth *a,
+           struct attempt *t,
+           enum auth_outcome outcome,
+           uint64_t late_ms)
+{
+    for (size_t i = 0; i < t->conn_count; i++)
+        answer(a, t->conns[i], outcome, late_ms);
+    attempt_free(t);
+}
+
+/* A failure is counted once for each connection, and answered when it is due. */
+static void
+answer_failure(struct auth *a, struct attempt *t, uint64_t now_ms)
+{
+    uint64_t wait_ms = 0;
+    for (size_t i = 0; i < t->conn_count; i++) {
+        uint64_t source_ms = throttle_failed(a->sources, t->source_key, now_ms);
+        uint64_t name_ms = throttle_failed(a->names, t->name_key, now_ms);
+        wait_ms = source_ms > name_ms ? source_ms : name_ms;
+    }
+    attempts_mark_noisy(&a->attempts, t->source);
+    answer_all(a, t, AUTH_BAD,
+               t->since_ms + wait_ms > now_ms ? t->since_ms + wait_ms : 0);
 }
 
 static void
-add_conn(struct attempt *t, uint64_t conn)
+finish(struct auth *a, struct attempt *t, uint64_t now_ms)
 {
-    if (t->conn_count == t->conn_capacity) {
-        size_t capacity = t->conn_capacity == 0 ? 4 : t->conn_capacity * 2;
-        t->conns = mem_realloc(t->conns, capacity * sizeof *t->conns);
-        t->conn_capacity = capacity;
+    size_t i = 0;
+    while (a->handed_out[i] != t)
+        i++;
+    a->handed_out[i] = a->handed_out[--a->handed_count];
+    a->noisy_count -= t->was_noisy;
+    if (!t->is_good) {
+        answer_failure(a, t, now_ms);
+        return;
     }
-    t->conns[t->conn_count++] = conn;
+    memcpy(slot_of(a, t->digest), t->digest, DIGEST_BYTES);
+    answer_all(a, t, AUTH_GOOD, 0);
 }
 
-static struct attempt *
-find_in(struct list *l, const uint8_t digest[DIGEST_BYTES])
+static void
+collect(struct auth *a, uint64_t now_ms)
 {
-    LIST_FOREACH (node, l) {
-        struct attempt *t = CONTAINER_OF(node, struct attempt, link);
-        if (memcmp(t->digest, digest, DIGEST_BYTES) == 0)
-            return t;
-    }
-    return NULL;
+    struct list_node *node;
+    do {
+        pthread_mutex_lock(&a->mutex);
+        node = list_pop_front(&a->done);
+        pthread_mutex_unlock(&a->mutex);
+        if (node != NULL)
+            finish(a, CONTAINER_OF(node, struct attempt, link), now_ms);
+    } while (node != NULL); /* bound: what was handed out */
 }
 
-static struct attempt *
-attempt_new(const struct verify *v, const uint8_t digest[DIGEST_BYTES])
+/* --- Handing out --- */
+
+/* Forgets the connections that are gone. */
+static bool
+is_wanted(const struct auth *a, struct attempt *t)
 {
-    struct attempt *t = mem_calloc(1, sizeof *t);
-    assert(v->username.size <= sizeof t->username);
-    assert(v->password.size <= sizeof t->password);
-    memcpy(t->digest, digest, DIGEST_BYTES);
-    t->secret = *v->secret;
-    t->username_size = (uint8_t)v->username.size;
-    t->password_size = (uint8_t)v->password.size;
-    memcpy(t->username, v->username.data, v->username.size);
-    memcpy(t->password, v->password.data, v->password.size);
+    if (a->options.is_wanted_cb == NULL)
+        return true;
+    size_t count = 0;
+    for (size_t i = 0; i < t->conn_count; i++)
+        if (a->options.is_wanted_cb(a->options.ctx, t->conns[i]))
+            t->conns[count++] = t->conns[i];
+    t->conn_count = count;
+    return count > 0;
+}
+
+static void
+hand_out(struct auth *a, struct attempt *t)
+{
+    a->handed_out[a->handed_count++] = t;
+    a->noisy_count += t->was_noisy;
+    pthread_mutex_lock(&a->mutex);
+    list_push_back(&a->ready, &t->link);
+    pthread_cond_signal(&a->wake);
+    pthread_mutex_unlock(&a->mutex);
+}
+
+/* The next one whose turn it is. Noisy ones have what calm ones leave of the workers,
+ * and one of them has a worker in any case. */
+static struct attempt *
+next_attempt(struct auth *a)
+{
+    bool may_be_noisy = a->handed_count < WORKERS;
+    bool is_noisy = may_be_noisy && a->handed_count > 0 && a->noisy_count == 0;
+    struct attempt *t = attempts_take(&a->attempts, is_noisy);
+    if (t == NULL && may_be_noisy) {
+        is_noisy = !is_noisy;
+        t = attempts_take(&a->attempts, is_noisy);
+    }
+    if (t != NULL)
+        t->was_noisy = is_noisy;
     return t;
 }
 
+static void
+feed(struct auth *a)
+{
+    while (a->handed_count < WORKERS + AHEAD) {
+        struct attempt *t = next_attempt(a);
+        if (t == NULL)
+            return;
+        if (!is_wanted(a, t))
+            attempt_free(t);
+        else if (is_remembered(a, t->digest))
+            answer_all(a, t, AUTH_GOOD, 0);
+        else
+            hand_out(a, t);
+    }
+}
+
+/* --- Calls --- */
+
+/* One that a worker has, or will have soon. */
+static struct attempt *
+find_handed_out(const struct auth *a, const uint8_t digest[DIGEST_BYTES])
+{
+    for (size_t i = 0; i < a->handed_count; i++)
+        if (memcmp(a->handed_out[i]->digest, digest, DIGEST_BYTES) == 0)
+            return a->handed_out[i];
+    return NULL;
+}
+
+static uint64_t
+name_key(const struct verify *v)
+{
+    uint8_t text[sizeof v->queue + LIMIT_USERNAME_BYTES];
+    put_u32(text, v->queue);
+    if (v->username.size > 0)
+        memcpy(text + sizeof v->queue, v->username.data, v->username.size);
+    return map_hash(text, sizeof v->queue + v->username.size);
+}
+
+static void
+put(struct auth *a,
+    const struct verify *v,
+    const uint8_t digest[DIGEST_BYTES],
+    uint64_t now_ms)
+{
+    struct attempt *t = attempt_new(v, digest);
+    t->source_key = map_hash(v->source, LOGIN_SOURCE_BYTES);
+    t->name_key = name_key(v);
+    t->since_ms = now_ms;
+    attempts_put(&a->attempts, t, throttle_is_noisy(a->sources, t->source_key, now_ms));
+}
+
 enum auth_outcome
-auth_check(struct auth *a, const struct verify *v)
+auth_check(struct auth *a, const struct verify *v, uint64_t now_ms)
 {
     uint8_t digest[DIGEST_BYTES];
     digest_of(a, v, digest);
-    if (CRYPTO_memcmp(a->remembered[slot_of(digest)], digest, DIGEST_BYTES) == 0)
+    if (is_remembered(a, digest))
         return AUTH_GOOD;
-    pthread_mutex_lock(&a->mutex);
-    enum auth_outcome outcome = AUTH_WAIT;
-    struct attempt *t = find_in(&a->waiting, digest);
-    if (t == NULL)
-        t = find_in(&a->running, digest);
-    if (a->count >= ATTEMPTS_MAX) {
-        outcome = AUTH_BUSY;
-    } else {
-        if (t == NULL) {
-            t = attempt_new(v, digest);
-            list_push_back(&a->waiting, &t->link);
-            pthread_cond_signal(&a->wake);
-        }
-        add_conn(t, v->conn);
-        a->count++;
+    struct attempt *t = find_handed_out(a, digest);
+    if (t != NULL) {
+        attempt_add(t, v->conn);
+        return AUTH_WAIT;
     }
-    pthread_mutex_unlock(&a->mutex);
-    return outcome;
+    t = attempts_find(&a->attempts, v->source, digest);
+    if (t != NULL)
+        attempts_join(&a->attempts, t, v->conn);
+    else
+        put(a, v, digest, now_ms);
+    t = attempts_evict(&a->attempts);
+    if (t != NULL)
+        answer_all(a, t, AUTH_BUSY, 0);
+    feed(a);
+    return AUTH_WAIT;
 }
 
 bool
-auth_take(struct auth *a, uint64_t *ret_conn, bool *ret_good)
+auth_take(struct auth *a, uint64_t now_ms, struct auth_result *ret_result)
 {
-    pthread_mutex_lock(&a->mutex);
-    struct list_node *node = list_first(&a->done);
-    if (node == NULL) {
-        pthread_mutex_unlock(&a->mutex);
+    collect(a, now_ms);
+    feed(a);
+    struct heap_node *late = heap_first(&a->late);
+    struct answer *from = NULL;
+    if (!list_is_empty(&a->results)) {
+        from = CONTAINER_OF(list_pop_front(&a->results), struct answer, link);
+    } else if (late != NULL && late->at <= now_ms) {
+        heap_remove(&a->late, late);
+        from = CONTAINER_OF(late, struct answer, late);
+    }
+    if (from == NULL)
         return false;
-    }
-    struct attempt *t = CONTAINER_OF(node, struct attempt, link);
-    assert(t->conn_count > 0);
-    *ret_conn = t->conns[--t->conn_count];
-    *ret_good = t->is_good;
-    a->count--;
-    if (t->is_good)
-        memcpy(a->remembered[slot_of(t->digest)], t->digest, DIGEST_BYTES);
-    if (t->conn_count == 0) {
-        list_remove(node);
-        attempt_free(t);
-    }
-    pthread_mutex_unlock(&a->mutex);
+    *ret_result = from->result;
+    mem_free(from);
     return true;
 }
+
+uint64_t
+auth_deadline(const struct auth *a)
+{
+    const struct heap_node *first = heap_first(&a->late);
+    return first == NULL ? UINT64_MAX : first->at;
+}
+
+/* --- Secrets --- */
 
 enum status
 auth_make_secret(struct slice username,

@@ -69,6 +69,7 @@ run_status(struct command *command)
     json_put_bool(&w, "serving", s.is_serving);
     json_put_bool(&w, "ready", is_ready);
     json_put_string(&w, "gate", s.log.is_gated ? "closed" : "open");
+    json_put_bool(&w, "rejoining", s.log.is_rejoining);
     json_put_string(&w, "version", PACKAGE_VERSION);
     put_peers(&w, &s.log);
     json_object_end(&w);
@@ -82,7 +83,10 @@ run_status(struct command *command)
     bytes_printf(
         &command->text, ", commit %llu, applied %llu%s%s",
         (unsigned long long)s.log.commit_index, (unsigned long long)s.log.applied_index,
-        s.log.is_gated ? ", restart gate closed" : "", s.is_frozen ? ", frozen" : "");
+        s.log.is_rejoining ? ", rejoining: restart gate closed until all is here again"
+        : s.log.is_gated   ? ", restart gate closed"
+                           : "",
+        s.is_frozen ? ", frozen" : "");
     command_done(command);
 }
 
@@ -102,6 +106,26 @@ run_leader(struct command *command)
     json_put_u64(&w, "term", s.log.term);
     json_object_end(&w);
     bytes_printf(&command->text, "%llu", (unsigned long long)s.log.leader);
+    command_done(command);
+}
+
+/* Two nodes that applied the same entries have the same. It walks the whole state. */
+static void
+run_digest(struct command *command)
+{
+    const struct state *s = replica_state(command->node->replica);
+    struct json_writer w;
+    char digest[17];
+    (void)snprintf(digest, sizeof digest, "%016llx",
+                   (unsigned long long)state_digest(s));
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "node", command->node->config->node_id);
+    json_put_u64(&w, "applied_index", s->applied);
+    json_put_string(&w, "digest", digest);
+    json_object_end(&w);
+    bytes_printf(&command->text, "%s at entry %llu", digest,
+                 (unsigned long long)s->applied);
     command_done(command);
 }
 
@@ -129,7 +153,7 @@ run_step_down(struct command *command)
         command_fail(command, EXIT_USAGE, "usage: cluster step-down [--to ID]");
         return;
     }
-    enum status st = rlog_transfer(replica_rlog(n->replica), to, node_now_ms());
+    enum status st = replica_transfer(n->replica, to, node_now_ms());
     if (st != ST_OK) {
         command_fail(command, EXIT_FAILED, "leadership cannot be handed over: %s",
                      status_name(st));
@@ -371,6 +395,7 @@ run_queue_create(struct command *command)
 static const struct command_info COMMANDS[] = {
     {"cluster", "status", false, 0, 0, run_status, "cluster status"},
     {"cluster", "leader", false, 0, 0, run_leader, "cluster leader"},
+    {"cluster", "digest", false, 0, 0, run_digest, "cluster digest"},
     {"cluster", "step-down", true, 0, 2, run_step_down, "cluster step-down [--to ID]"},
     {"queue", "create", true, 1, 3, run_queue_create,
      "queue create NAME [--tier standard|dev]"},

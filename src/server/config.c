@@ -5,13 +5,16 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINE_MAX_BYTES 190 /* inih cuts lines at 200 bytes */
+#define BLANKS         " \t\r\v\f"
 
 enum key_type {
     KEY_TEXT,
@@ -67,13 +70,17 @@ static const struct key KEYS[] = {
     NUMBER_KEY("heartbeat-ms", heartbeat_ms, 10, 10000, false),
     NUMBER_KEY("recovery-grace-secs", recovery_grace_secs, 1, 86400, false),
     NUMBER_KEY("drain-secs", drain_secs, 0, 600, false),
+    NUMBER_KEY("snapshot-min-bytes", snapshot_min_bytes, 4096, 1ull << 40, false),
     {"log-level", KEY_LEVEL, offsetof(struct config, log_level), 0, 0, false},
 };
 #define KEY_COUNT (sizeof KEYS / sizeof KEYS[0])
 
 struct reading {
     struct config *config;
-    char what[200]; /* the first error */
+    FILE *file;
+    int line;       /* the one that was read last */
+    int bad_line;   /* where what happened */
+    char what[200]; /* the first error of a key, a value or a section */
     bool seen[KEY_COUNT];
 };
 
@@ -92,6 +99,7 @@ fail(struct reading *r, const char *format, const char *name, const char *value)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         (void)snprintf(r->what, sizeof r->what, format, name, value);
 #pragma GCC diagnostic pop
+        r->bad_line = r->line;
     }
     return false;
 }
@@ -110,6 +118,17 @@ parse_number(const char *text, uint64_t *ret_value)
     return true;
 }
 
+/* Without the blanks around it, which the item may have in a list. */
+static char *
+trim(char *item)
+{
+    item += strspn(item, BLANKS);
+    size_t size = strlen(item);
+    while (size > 0 && strchr(BLANKS, item[size - 1]) != NULL)
+        item[--size] = '\0';
+    return item;
+}
+
 /* "1=host:port,2=host:port": appends. */
 static bool
 parse_members(struct rlog_members *members, char *text)
@@ -117,19 +136,19 @@ parse_members(struct rlog_members *members, char *text)
     char *rest = text;
     char *item;
     while ((item = strsep(&rest, ",")) != NULL) { /* bound: the line */
-        item += strspn(item, " \t");
         char *equals = strchr(item, '=');
         struct rlog_member m = {.is_voter = true};
         if (equals == NULL || members->count == RLOG_MEMBERS_MAX)
             return false;
         *equals = '\0';
-        if (!parse_number(item, &m.id) || m.id == 0 ||
-            strchr(equals + 1, ':') == NULL || strlen(equals + 1) >= sizeof m.address)
+        const char *address = trim(equals + 1);
+        if (!parse_number(trim(item), &m.id) || m.id == 0 ||
+            strchr(address, ':') == NULL || strlen(address) >= sizeof m.address)
             return false;
         for (uint32_t i = 0; i < members->count; i++)
             if (members->members[i].id == m.id)
                 return false;
-        memcpy(m.address, equals + 1, strlen(equals + 1) + 1);
+        memcpy(m.address, address, strlen(address) + 1);
         members->members[members->count++] = m;
     }
     return true;
@@ -141,7 +160,7 @@ parse_listen(struct config *c, char *text)
     char *rest = text;
     char *item;
     while ((item = strsep(&rest, ",")) != NULL) { /* bound: the line */
-        item += strspn(item, " \t");
+        item = trim(item);
         if (strchr(item, ':') == NULL || c->client_listen_count == CONFIG_LISTEN_MAX)
             return false;
         c->client_listen[c->client_listen_count++] = copy_text(item);
@@ -247,7 +266,7 @@ fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size
     set_default(&c->queue_domain, "");
     set_default(&c->allowed_origins, "");
     set_default(&c->log_file, "");
-    set_default(&c->boot_id_file, "/proc/sys/kernel/random/boot_id");
+    set_default(&c->boot_id_file, CONFIG_BOOT_ID_FILE);
     set_default(&c->instance_type, "self-hosted");
     set_default(&c->region, "local");
     if (c->heartbeat_ms * 3 > c->election_ms) {
@@ -259,40 +278,51 @@ fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size
     return ST_OK;
 }
 
-/* inih cuts long lines in silence; say it instead. 0: none is too long. */
-static unsigned
-long_line(FILE *f)
+/* inih cuts long lines, and lines with a NUL, in silence; say it instead. NULL: there
+ * is none. */
+static const char *
+find_cut_line(FILE *f, unsigned *ret_line)
 {
-    unsigned line = 1;
     unsigned width = 0;
     int ch;
+    *ret_line = 1;
     while ((ch = fgetc(f)) != EOF) { /* bound: the file */
         if (ch == '\n') {
-            line++;
+            ++*ret_line;
             width = 0;
+        } else if (ch == '\0') {
+            return "a NUL byte";
         } else if (++width > LINE_MAX_BYTES) {
-            return line;
+            return "the line is too long (list keys may be repeated)";
         }
     }
     rewind(f);
-    return 0;
+    return NULL;
+}
+
+/* Lines for inih, counted: it says only where its first error was. */
+static char *
+next_line(char *line, int size, void *ctx)
+{
+    struct reading *r = ctx;
+    r->line++;
+    return fgets(line, size, r->file);
 }
 
 static enum status
 parse_file(FILE *f, struct config *c, char *error, size_t error_size)
 {
-    struct reading r = {.config = c};
-    unsigned line = long_line(f);
-    if (line != 0) {
-        (void)snprintf(error, error_size,
-                       "%s:%u: the line is too long (list keys may be repeated)",
-                       c->file, line);
+    struct reading r = {.config = c, .file = f};
+    unsigned line;
+    const char *cut = find_cut_line(f, &line);
+    if (cut != NULL) {
+        (void)snprintf(error, error_size, "%s:%u: %s", c->file, line, cut);
         return ST_INVALID;
     }
-    int bad_line = ini_parse_file(f, line_cb, &r);
+    int bad_line = ini_parse_stream(next_line, &r, line_cb, &r);
     if (bad_line != 0) {
         (void)snprintf(error, error_size, "%s:%d: %s", c->file, bad_line,
-                       r.what[0] != '\0' ? r.what : "'key = value' is wanted");
+                       r.bad_line == bad_line ? r.what : "'key = value' is wanted");
         return ST_INVALID;
     }
     return fill_defaults(c, r.seen, error, error_size);
@@ -338,6 +368,22 @@ config_free(struct config *c)
         mem_free(c->client_listen[i]);
     mem_free(c->file);
     mem_free(c);
+}
+
+enum status
+config_boot_id(const char *file, char *out, size_t size)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+    int error = n == 0 ? ENODATA : errno;
+    if (fd >= 0)
+        (void)close(fd);
+    errno = error;
+    if (n <= 0)
+        return ST_IO;
+    out[n] = '\0';
+    out[strcspn(out, "\r\n")] = '\0';
+    return ST_OK;
 }
 
 void

@@ -9,7 +9,8 @@
 #include "queue/settings.h"
 #include "raft/rlog.h"
 
-#define CONFIG_LISTEN_MAX 8
+#define CONFIG_LISTEN_MAX   8
+#define CONFIG_BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 
 struct config {
     char *file; /* its path, for messages */
@@ -40,6 +41,7 @@ struct config {
     uint64_t heartbeat_ms;
     uint64_t recovery_grace_secs;
     uint64_t drain_secs;
+    uint64_t snapshot_min_bytes; /* 0: the default of replica_options */
     enum log_level log_level;
     bool has_setting[SETTING_COUNT]; /* start values for queues made on this node */
     uint64_t settings[SETTING_COUNT];
@@ -54,5 +56,7 @@ enum status config_read(const char *path,
 void config_free(struct config *c);
 /* 16 bytes that name the cluster: made of cluster-token. */
 void config_cluster_id(const struct config *c, uint8_t ret_id[16]);
+/* The running machine's identity: the first line of boot-id-file. ST_IO with errno. */
+enum status config_boot_id(const char *file, char *out, size_t size) MUST_USE;
 
 #endif

@@ -1,16 +1,21 @@
 # holdfastd: everything but main.c is in a library, so that tests can link it.
 noinst_LIBRARIES += src/server/libserver.a
 src_server_libserver_a_SOURCES = \
+	src/server/attempts.c src/server/attempts.h \
 	src/server/auth.c src/server/auth.h \
 	src/server/commands.c \
 	src/server/config.c src/server/config.h \
 	src/server/control.c src/server/control.h \
+	src/server/data.c src/server/data.h \
 	src/server/directory.c src/server/directory.h \
+	src/server/handover.c src/server/handover.h \
 	src/server/imaging.c src/server/imaging.h \
 	src/server/init.c src/server/init.h \
 	src/server/node.c src/server/node.h \
 	src/server/node_life.c src/server/node_parts.h \
-	src/server/replica.c src/server/replica.h
+	src/server/rejoin.c src/server/rejoin.h \
+	src/server/replica.c src/server/replica.h \
+	src/server/throttle.c src/server/throttle.h
 
 sbin_PROGRAMS += src/server/holdfastd
 src_server_holdfastd_SOURCES = src/server/main.c

@@ -2,11 +2,15 @@
  *
  *   holdfastd --config FILE               run
  *   holdfastd --config FILE --check-config
- *   holdfastd --config FILE --init        make the data directory (holdfastctl data
- * init)
+ *   holdfastd --config FILE --init        make the data directory
+ *   holdfastd --data-check DIR            examine one of a stopped node
+ *   holdfastd --data-repair DIR           mend one that no other node can help
+ *
+ * The last three are holdfastctl's data commands.
  */
 #include "base/log.h"
 #include "base/map.h"
+#include "server/data.h"
 #include "server/init.h"
 #include "server/node.h"
 
@@ -20,12 +24,17 @@
 #include <unistd.h>
 
 static const char USAGE[] =
-    "usage: holdfastd --config FILE [--check-config | --init | --version]\n";
+    "usage: holdfastd --config FILE [--check-config | --init]\n"
+    "       holdfastd --data-check DIR [--json] [--config FILE]\n"
+    "       holdfastd --data-repair DIR [--yes] [--json] [--config FILE]\n"
+    "       holdfastd --version\n";
 
 struct arguments {
     const char *config;
     bool is_check;
     bool is_init;
+    bool is_repair;           /* of data.dir; else it is examined */
+    struct data_options data; /* dir NULL: run, or one of the two above */
 };
 
 static bool
@@ -38,10 +47,19 @@ parse_arguments(int argc, char **argv, struct arguments *ret_arguments)
             ret_arguments->is_check = true;
         else if (strcmp(argv[i], "--init") == 0)
             ret_arguments->is_init = true;
+        else if (strcmp(argv[i], "--data-check") == 0 && i + 1 < argc)
+            ret_arguments->data.dir = argv[++i];
+        else if (strcmp(argv[i], "--data-repair") == 0 && i + 1 < argc) {
+            ret_arguments->data.dir = argv[++i];
+            ret_arguments->is_repair = true;
+        } else if (strcmp(argv[i], "--json") == 0)
+            ret_arguments->data.is_json = true;
+        else if (strcmp(argv[i], "--yes") == 0)
+            ret_arguments->data.is_sure = true;
         else
             return false;
     }
-    return ret_arguments->config != NULL;
+    return ret_arguments->config != NULL || ret_arguments->data.dir != NULL;
 }
 
 static int
@@ -55,10 +73,28 @@ open_log(const struct config *c)
     return fd;
 }
 
+/* What to exit with; -1: its data was set aside, and it is to run again. */
+static int
+run_once(struct config *c, bool has_log_file)
+{
+    struct trouble trouble = {.why = ST_OK};
+    struct node *n = NULL;
+    int code = 1;
+    bool is_started = node_open(c, &trouble, &n) == ST_OK;
+    if (is_started) {
+        code = node_run(n);
+        node_close(n);
+    }
+    if (trouble.why != ST_OK && rejoin_try(c, &trouble) == ST_OK)
+        return -1;
+    if (!is_started && has_log_file)
+        (void)fprintf(stderr, "holdfastd: not started; %s says why\n", c->log_file);
+    return code;
+}
+
 static int
 run_node(struct config *c)
 {
-    struct node *n = NULL;
     uint64_t keys[2];
     int fd = open_log(c);
     if (fd < 0)
@@ -68,13 +104,10 @@ run_node(struct config *c)
         return 1;
     map_seed(keys[0], keys[1]);
     (void)signal(SIGPIPE, SIG_IGN);
-    if (node_open(c, &n) != ST_OK) {
-        if (fd != STDERR_FILENO)
-            (void)fprintf(stderr, "holdfastd: not started; %s says why\n", c->log_file);
-        return 1;
-    }
-    int code = node_run(n);
-    node_close(n);
+    int code;
+    do { /* bound: DISK_ASIDES_PER_HOUR */
+        code = run_once(c, fd != STDERR_FILENO);
+    } while (code < 0);
     return code;
 }
 
@@ -93,12 +126,17 @@ main(int argc, char **argv)
         return 2;
     }
     umask(077);
-    if (config_read(arguments.config, error, sizeof error, &c) != ST_OK) {
+    if (arguments.config != NULL &&
+        config_read(arguments.config, error, sizeof error, &c) != ST_OK) {
         (void)fprintf(stderr, "holdfastd: %s\n", error);
         return 1;
     }
     int code = 0;
-    if (arguments.is_init)
+    arguments.data.config = c;
+    if (arguments.data.dir != NULL)
+        code = arguments.is_repair ? data_repair(&arguments.data)
+                                   : data_check(&arguments.data);
+    else if (arguments.is_init)
         code = init_data(c);
     else if (!arguments.is_check)
         code = run_node(c);

@@ -50,19 +50,21 @@ handle_mail(struct node *n)
 }
 
 static void
-handle_passwords(struct node *n)
+handle_passwords(struct node *n, uint64_t now_ms)
 {
     struct broker *b = replica_broker(n->replica);
     struct verify v;
-    uint64_t conn;
-    bool is_good;
-    while (auth_take(n->auth, &conn, &is_good))
-        broker_verified(b, conn, is_good);
-    while (broker_take_verify(b, &v)) {
-        enum auth_outcome outcome = auth_check(n->auth, &v);
-        if (outcome != AUTH_WAIT)
-            broker_verified(b, v.conn, outcome == AUTH_GOOD);
-    }
+    struct auth_result result;
+    if (replica_is_handing_over(n->replica))
+        return;
+    while (auth_take(n->auth, now_ms, &result))
+        if (result.outcome == AUTH_BUSY)
+            broker_not_verified(b, result.conn);
+        else
+            broker_verified(b, result.conn, result.outcome == AUTH_GOOD);
+    while (broker_take_verify(b, &v))
+        if (auth_check(n->auth, &v, now_ms) == AUTH_GOOD)
+            broker_verified(b, v.conn, true);
 }
 
 /* Where clients go: here, to the leader, or they wait. */
@@ -113,8 +115,7 @@ go_on_stopping(struct node *n, uint64_t now_ms)
         return;
     }
     if (!n->has_handed_over)
-        n->has_handed_over =
-            rlog_transfer(replica_rlog(n->replica), 0, now_ms) == ST_OK;
+        n->has_handed_over = replica_transfer(n->replica, 0, now_ms) == ST_OK;
     if (!n->has_handed_over && status.log.peer_count == 0)
         uv_stop(&n->loop);
 }
@@ -124,6 +125,8 @@ arm_timer(struct node *n)
 {
     uint64_t now = node_now_ms();
     uint64_t at = replica_deadline(n->replica);
+    if (auth_deadline(n->auth) < at)
+        at = auth_deadline(n->auth);
     uint64_t delay = at > now ? at - now : 0;
     if (n->mail != NULL && replica_takes_requests(n->replica))
         delay = 0;
@@ -143,9 +146,9 @@ turn_cb(uv_prepare_t *prepare)
         return;
     uint64_t now = node_now_ms();
     replica_tick(n->replica, now, node_wall_ms());
-    handle_passwords(n);
+    handle_passwords(n, now);
     handle_mail(n);
-    handle_passwords(n); /* logins that came with the mail */
+    handle_passwords(n, now); /* logins that came with the mail */
     replica_end_turn(n->replica, now);
     if (n->is_failed)
         return;

@@ -8,6 +8,7 @@
 #include "raft/disk.h"
 #include "server/auth.h"
 #include "server/config.h"
+#include "server/rejoin.h"
 #include "server/replica.h"
 
 #include <uv.h>
@@ -16,7 +17,8 @@ struct control;
 struct directory_row;
 
 struct node {
-    struct config *config; /* borrowed */
+    struct config *config;   /* borrowed */
+    struct trouble *trouble; /* borrowed: filled in when the log is damaged */
     uv_loop_t loop;
     uv_prepare_t prepare;
     uv_timer_t timer;
@@ -46,8 +48,11 @@ uint64_t node_now_ms(void);  /* monotonic */
 uint64_t node_wall_ms(void); /* UNIX */
 
 /* Opens everything in the order disk, log, cluster, net, control; logs what failed and
- * leaves nothing behind. */
-enum status node_open(struct config *config, struct node **ret_node) MUST_USE;
+ * leaves nothing behind. Here and later, until node_close(): a log that is damaged or
+ * contradicts the cluster's is told in *trouble and not logged. */
+enum status node_open(struct config *config,
+                      struct trouble *trouble,
+                      struct node **ret_node) MUST_USE;
 /* Runs until it is stopped by a signal or by a failure. 0 or 1 for exit(). */
 int node_run(struct node *n);
 void node_close(struct node *n);

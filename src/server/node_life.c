@@ -3,13 +3,14 @@
 #include "server/node.h"
 
 #include "base/mem.h"
+#include "queue/salvage.h"
 #include "server/control.h"
 #include "server/node_parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/rand.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -50,14 +51,36 @@ route_cb(void *ctx, bool is_serving, uint64_t leader)
     n->is_route_dirty = true;
 }
 
+/* Whatever else the log line will need. False: it is not about what the disk has. */
+static bool
+note_trouble(struct node *n, enum status why, const char *what)
+{
+    struct trouble *t = n->trouble;
+    const struct disk_error *damage = disk_damage(n->disk);
+    if (why == ST_CORRUPT && damage->text[0] != '\0')
+        t->error = *damage;
+    else if (why == ST_CONFLICT)
+        (void)snprintf(t->error.text, sizeof t->error.text, "%s", what);
+    else
+        return false;
+    t->why = why;
+    if (n->replica != NULL)
+        rlog_get_members(replica_rlog(n->replica), &t->error.members);
+    else
+        t->error.members = disk_rlog(n->disk)->found.snapshot.members;
+    return true;
+}
+
 static void
 fatal_cb(void *ctx, enum status why, const char *what)
 {
     struct node *n = ctx;
-    log_event(LOG_ERROR, "node.fatal", "status=%s what=%s consequence=exiting",
-              log_quote(status_name(why)), log_quote(what));
     n->is_failed = true;
     uv_stop(&n->loop);
+    if (note_trouble(n, why, what))
+        return;
+    log_event(LOG_ERROR, "node.fatal", "status=%s what=%s consequence=exiting",
+              log_quote(status_name(why)), log_quote(what));
 }
 
 static void
@@ -73,6 +96,13 @@ random_cb(void *ctx, void *out, size_t size)
     (void)ctx;
     if (RAND_bytes(out, (int)size) != 1)
         abort(); /* ids without randomness could be guessed */
+}
+
+static bool
+is_wanted_cb(void *ctx, uint64_t conn)
+{
+    struct node *n = ctx;
+    return n->replica != NULL && broker_is_verifying(replica_broker(n->replica), conn);
 }
 
 static enum status
@@ -127,45 +157,43 @@ open_loop(struct node *n)
     return ST_OK;
 }
 
-/* The running machine's identity: a crash is noticed by its change. */
-static enum status
-read_boot_id(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
-    if (fd >= 0)
-        (void)close(fd);
-    if (n <= 0) {
-        log_event(LOG_ERROR, "boot_id.unreadable", "file=%s what=%s", log_quote(path),
-                  log_quote(strerror(errno)));
-        return ST_IO;
-    }
-    out[n] = '\0';
-    out[strcspn(out, "\r\n")] = '\0';
-    return ST_OK;
-}
-
 static enum status
 open_disk(struct node *n)
 {
     const struct config *c = n->config;
     char boot_id[DISK_BOOT_ID_MAX + 1];
-    struct disk_error error = {""};
+    struct disk_error error;
     struct disk_options options = {
         .dir = c->data_dir,
         .node_id = c->node_id,
         .boot_id = boot_id,
         .bell = ring,
         .bell_ctx = n,
+        .salvage_cb = entry_has_damaged_bodies,
     };
-    if (read_boot_id(c->boot_id_file, boot_id, sizeof boot_id) != ST_OK)
+    if (config_boot_id(c->boot_id_file, boot_id, sizeof boot_id) != ST_OK) {
+        log_event(LOG_ERROR, "boot_id.unreadable", "file=%s what=%s",
+                  log_quote(c->boot_id_file), log_quote(strerror(errno)));
         return ST_IO;
+    }
     config_cluster_id(c, options.cluster_id);
     enum status st = disk_open(&options, &n->disk, &error);
-    if (st != ST_OK)
+    if (st == ST_CORRUPT)
+        *n->trouble = (struct trouble){.why = st, .error = error};
+    else if (st != ST_OK)
         log_event(LOG_ERROR, "disk.refused", "status=%s what=%s",
                   log_quote(status_name(st)), log_quote(error.text));
     return st;
+}
+
+/* Clients may reach it at an IPv4 address: one that is not in brackets. */
+static uint8_t
+has_ipv4(const struct config *c)
+{
+    for (size_t i = 0; i < c->client_listen_count; i++)
+        if (c->client_listen[i][0] != '[')
+            return 1;
+    return 0;
 }
 
 static enum status
@@ -184,13 +212,16 @@ open_replica(struct node *n)
                 .grace_ms = c->recovery_grace_secs * 1000,
                 .seed = seed,
                 .is_crashed = disk_is_crashed(n->disk),
+                .is_rejoining = disk_is_rejoining(n->disk),
             },
         .broker =
             {
                 .seed = seed,
                 .machine_memory_bytes = n->machine_memory_bytes,
+                .has_ipv4 = has_ipv4(c),
                 .random_cb = random_cb,
             },
+        .snapshot_bytes = c->snapshot_min_bytes,
     };
     const struct replica_callbacks callbacks = {
         .send_cb = send_cb,
@@ -201,7 +232,7 @@ open_replica(struct node *n)
     };
     enum status st = replica_open(&options, disk_rlog(n->disk), &callbacks,
                                   node_now_ms(), node_wall_ms(), &n->replica);
-    if (st != ST_OK)
+    if (st != ST_OK && !note_trouble(n, st, ""))
         log_event(LOG_ERROR, "log.refused", "status=%s", log_quote(status_name(st)));
     return st;
 }
@@ -257,6 +288,17 @@ open_net(struct node *n)
     return net_open(&options, &n->net);
 }
 
+static enum status
+open_auth(struct node *n)
+{
+    const struct auth_options options = {
+        .bell_cb = ring,
+        .is_wanted_cb = is_wanted_cb,
+        .ctx = n,
+    };
+    return auth_open(&options, &n->auth);
+}
+
 static uint64_t
 machine_memory(void)
 {
@@ -267,16 +309,17 @@ machine_memory(void)
 }
 
 enum status
-node_open(struct config *config, struct node **ret_node)
+node_open(struct config *config, struct trouble *trouble, struct node **ret_node)
 {
     struct node *n = mem_calloc(1, sizeof *n);
     n->config = config;
+    n->trouble = trouble;
     n->machine_memory_bytes = machine_memory();
     n->is_route_dirty = true;
     mailbox_init(&n->box);
     enum status st = open_loop(n);
     if (st == ST_OK)
-        st = auth_open(ring, n, &n->auth);
+        st = open_auth(n);
     if (st == ST_OK)
         st = open_disk(n);
     if (st == ST_OK)

@@ -9,6 +9,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "queue/journal.h"
+#include "raft/guard.h"
+#include "server/handover.h"
 #include "server/imaging.h"
 
 #include <assert.h>
@@ -29,6 +31,7 @@ struct replica {
     struct state *state;
     struct broker *broker;
     struct imaging imaging;
+    struct handover handover;
     struct replica_callbacks callbacks;
     uint64_t id;
     uint64_t election_ms;
@@ -37,10 +40,13 @@ struct replica {
     uint64_t last_turn_ms;
     uint64_t term;
     uint64_t leader;
-    uint64_t stamp_at_ms;  /* monotonic time when state->stamp_ms was applied here */
+    uint64_t
+        stamp_at_ms; /* monotonic time at which cluster time was the state's stamp */
     uint64_t last_applied; /* by the log */
     uint64_t last_submitted;
-    uint64_t epoch_index; /* CLAIMED: of our EPOCH */
+    uint64_t epoch_index;     /* CLAIMED: of our EPOCH */
+    uint64_t opened_index;    /* the log's last when it was opened */
+    uint64_t passed_on_index; /* of the last entry with what another leader passed on */
     uint64_t lead_count;
     uint64_t thaw_batch;  /* frozen: committed, it ends */
     struct batch waiting; /* taken from the broker, refused for the moment */
@@ -80,9 +86,11 @@ stop_leading(struct replica *r, enum phase next)
     r->is_frozen = false;
     r->thaw_batch = 0;
     r->imaging.is_wanted = false;
+    r->handover.step = HANDOVER_NONE;
     if (was_leading) {
         broker_stop_leading(r->broker);
         state_skip(r->state, r->last_applied); /* entries that are not commands */
+        r->stamp_at_ms = broker_stamp_at_ms(r->broker);
         assert(r->state->applied == r->last_applied && r->state->journal == NULL);
         event(r, "leader.ended", r->last_applied);
     }
@@ -95,8 +103,8 @@ try_epoch(struct replica *r)
 {
     struct bytes entry = {0};
     struct record record = {.type = RECORD_EPOCH, .leader = r->id};
-    if (r->phase != PHASE_CLAIMING || !r->has_own_term ||
-        r->last_applied < r->last_submitted)
+    if (r->phase != PHASE_CLAIMING || r->last_applied < r->last_submitted ||
+        (!r->has_own_term && rlog_guard_is_on(RLOG_GUARD_EPOCH)))
         return;
     entry_begin(&entry,
                 broker_epoch_stamp(r->broker, r->now_ms, r->wall_ms, r->stamp_at_ms));
@@ -141,7 +149,13 @@ apply_cb(void *ctx, const struct rlog_entry *entry)
         state_skip(r->state, entry->index);
         return;
     }
+    /* What this process read from its own disk was in another's memory, and is gone. */
+    if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index &&
+        r->passed_on_index > r->opened_index)
+        state_inherit(r->state);
     state_apply(r->state, entry->index, rlog_payload(entry));
+    if (r->state->has_passed_on)
+        r->passed_on_index = entry->index;
     r->stamp_at_ms = r->now_ms;
     if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index)
         begin_leading(r);
@@ -237,6 +251,9 @@ replica_open(const struct replica_options *options,
         replica_close(r);
         return st;
     }
+    struct rlog_status status;
+    rlog_get_status(r->rlog, &status);
+    r->opened_index = status.last_index;
     *ret_replica = r;
     return ST_OK;
 }
@@ -305,14 +322,33 @@ replica_tick(struct replica *r, uint64_t now_ms, uint64_t wall_ms)
     if (now_ms >= rlog_deadline(r->rlog))
         rlog_tick(r->rlog, now_ms);
     try_epoch(r);
-    if (r->phase == PHASE_LEADING)
+    if (r->phase == PHASE_LEADING && !replica_is_handing_over(r))
         broker_tick(r->broker, now_ms, wall_ms);
+}
+
+enum status
+replica_transfer(struct replica *r, uint64_t target, uint64_t now_ms)
+{
+    uint64_t left_behind = 0;
+    if (r->phase != PHASE_LEADING)
+        return rlog_transfer(r->rlog, target, now_ms);
+    enum status st =
+        handover_begin(&r->handover, r->rlog, r->broker, target, &left_behind);
+    if (left_behind > 0)
+        event(r, "leader.left_behind", left_behind);
+    return st;
+}
+
+bool
+replica_is_handing_over(const struct replica *r)
+{
+    return r->handover.step != HANDOVER_NONE;
 }
 
 bool
 replica_takes_requests(const struct replica *r)
 {
-    return !r->imaging.is_wanted && !r->has_waiting &&
+    return !r->imaging.is_wanted && !r->has_waiting && !replica_is_handing_over(r) &&
            broker_open_bytes(r->broker) < LIMIT_ENTRY_BYTES;
 }
 
@@ -375,6 +411,9 @@ replica_end_turn(struct replica *r, uint64_t now_ms)
     check_thawed(r);
     while (r->phase == PHASE_LEADING && submit_one(r))
         ; /* bound: batches of one turn */
+    if (r->phase == PHASE_LEADING)
+        handover_go_on(&r->handover, r->rlog, r->broker,
+                       !r->has_waiting && broker_is_settled(r->broker), now_ms);
     try_epoch(r);
     try_begin_image(r);
     if (imaging_go_on(&r->imaging, r->rlog))

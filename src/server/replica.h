@@ -55,10 +55,17 @@ enum status replica_open(const struct replica_options *options,
                          struct replica **ret_replica) MUST_USE;
 void replica_close(struct replica *r); /* NULL is fine */
 
+/* Leader: hand over to target (0 = the best), with the messages of durability 0. What
+ * rlog_transfer() says. Takes no requests until it is done or has failed. */
+enum status
+replica_transfer(struct replica *r, uint64_t target, uint64_t now_ms) MUST_USE;
+/* Under way: no event may reach the broker. */
+bool replica_is_handing_over(const struct replica *r);
+
 /* Moves time on; the begin of a turn. */
 void replica_tick(struct replica *r, uint64_t now_ms, uint64_t wall_ms);
-/* May requests be handed in now? No while too much waits for the log, or an image is
- * about to begin. */
+/* May requests be handed in now? No while too much waits for the log, an image is about
+ * to begin, or leadership is handed over. */
 bool replica_takes_requests(const struct replica *r);
 void replica_handle(struct replica *r, struct parcel *parcel); /* takes it */
 /* The end of a turn: open decisions become entries, the image goes on. */

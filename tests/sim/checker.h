@@ -49,8 +49,9 @@ struct known {
     uint8_t durability;
     enum gone gone : 8;
     bool has_id;
-    bool is_dead_told;
-    bool is_seen; /* in the walk over a state */
+    bool is_fuzzy;    /* a redrive of it has an outcome that nobody knows (yet) */
+    bool is_redriven; /* it was dead, and came back */
+    bool is_seen;     /* in the walk over a state */
 };
 
 /* A session, as its client sees it, through all its resumes. */
@@ -92,6 +93,8 @@ void checker_fill(const struct known *m, struct publish_fields *fields);
 struct known *checker_known(struct checker *k, uint64_t key);
 /* One to try something with, or NULL. */
 struct known *checker_pick(struct checker *k, struct sim *s, bool is_dead);
+/* A redrive of it was committed. */
+void checker_redriven(struct sim *s, struct known *m);
 /* The op is about to be sent. */
 void checker_try(struct checker *k, const struct op *op);
 /* No reply will come. */
@@ -164,6 +167,27 @@ struct checker_config {
 struct checker_config *checker_config(struct checker *k);
 uint64_t checker_next_chain(struct checker *k); /* a number */
 
+/* --- The log: oracle.c --- */
+
+struct oracle;
+struct oracle *oracle_new(void);
+void oracle_free(struct oracle *o);
+/* The node is deleted; one of that name is another. */
+void oracle_forget(struct oracle *o, const struct sim_node *n);
+/* A frame leaves a node, whatever becomes of it. */
+void oracle_sent(struct oracle *o,
+                 struct sim *s,
+                 const struct sim_node *n,
+                 uint64_t to,
+                 const struct rlog_frame *frame);
+/* What it has applied since the last time. */
+void oracle_applied(struct oracle *o,
+                    struct sim *s,
+                    struct sim_node *n,
+                    const struct rlog_status *log);
+void oracle_elected(const struct oracle *o, struct sim *s, const struct sim_node *n);
+uint64_t oracle_entries(const struct oracle *o); /* committed so far */
+
 /* --- Nodes: checker_state.c --- */
 
 struct histories; /* what was applied at each index */
@@ -175,6 +199,8 @@ void checker_node(struct checker *k, struct sim *s, struct sim_node *n);
 void checker_look(struct checker *k, struct sim *s);
 /* Its state is exactly what is committed: compared with others at that index. */
 void checker_digest(struct checker *k, struct sim *s, struct sim_node *n);
+/* Where a majority is well and connected there is a leader before long. */
+void checker_service(struct sim *s);
 /* Nothing is on its way: all nodes have applied the same, nothing is open. */
 bool checker_is_quiet(struct sim *s);
 void checker_finish(struct checker *k, struct sim *s);

@@ -46,7 +46,7 @@ reach(struct histories *h, uint64_t index)
 static bool
 is_one_history(const struct sim *s)
 {
-    return s->options.mode == MODE_KILLS || s->counts.crashes == 0;
+    return s->options.mode == MODE_KILLS || s->machine_crashes == 0;
 }
 
 static void
@@ -140,10 +140,58 @@ checker_node(struct checker *k, struct sim *s, struct sim_node *n)
     }
 }
 
+/* --- service --- */
+
+#define SERVICE_US 5000000 /* RELIABILITY: after a majority is back */
+
+static bool
+is_fit(const struct sim *s, const struct sim_node *n)
+{
+    return n->is_alive && !n->is_dying && n->is_member && !n->is_crashed &&
+           !n->is_blank && s->now_us >= n->backlog_us &&
+           s->now_us >= n->paused_until_us && !sim_disk_is_disturbed(n->disk);
+}
+
+/* All of those that are fit reach each other. */
+static bool
+is_majority_fit(const struct sim *s)
+{
+    uint32_t members = 0;
+    uint32_t fit = 0;
+    for (uint32_t i = 1; i <= s->node_count; i++) {
+        members += s->nodes[i].is_member;
+        if (!is_fit(s, &s->nodes[i]))
+            continue;
+        fit++;
+        for (uint32_t j = 1; j <= s->node_count; j++)
+            if (is_fit(s, &s->nodes[j]) && sim_is_cut(s, i, j))
+                return false;
+    }
+    return fit > members / 2;
+}
+
+void
+checker_service(struct sim *s)
+{
+    bool is_clear = sim_weather(s, FAULT_LOSS) == 0 &&
+                    sim_weather(s, FAULT_SLOW) <= 5 && sim_operator_is_idle(s);
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        if (s->nodes[i].is_alive && s->nodes[i].is_serving)
+            s->served_us = s->now_us;
+    if (!is_clear || !is_majority_fit(s))
+        s->served_us = s->now_us;
+    if (s->now_us > s->served_us + SERVICE_US)
+        sim_violation(s,
+                      "service: a majority is well and connected, and no leader "
+                      "serves since %llu us",
+                      (unsigned long long)s->served_us);
+}
+
 void
 checker_look(struct checker *k, struct sim *s)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++) {
+    checker_service(s);
+    for (uint32_t i = 1; i <= s->node_count; i++) {
         struct sim_node *n = &s->nodes[i];
         if (n->is_alive && !n->is_dying && s->now_us >= n->paused_until_us)
             checker_node(k, s, n);
@@ -157,9 +205,13 @@ bool
 checker_is_quiet(struct sim *s)
 {
     uint64_t index = 0;
-    for (uint32_t i = 1; i <= s->options.nodes; i++) {
+    if (!sim_operator_is_idle(s))
+        return false;
+    for (uint32_t i = 1; i <= s->node_count; i++) {
         struct sim_node *n = &s->nodes[i];
         struct rlog_status log;
+        if (!n->is_member)
+            continue;
         if (!n->is_alive)
             return false;
         rlog_get_status(replica_rlog(n->replica), &log);
@@ -178,9 +230,11 @@ check_convergence(struct sim *s, const struct sim_node *leader)
     struct rlog_status want;
     rlog_get_status(replica_rlog(leader->replica), &want);
     uint64_t digest = state_digest(replica_state(leader->replica));
-    for (uint32_t i = 1; i <= s->options.nodes; i++) {
+    for (uint32_t i = 1; i <= s->node_count; i++) {
         struct sim_node *n = &s->nodes[i];
         struct rlog_status log;
+        if (!n->is_member)
+            continue;
         if (!n->is_alive)
             sim_violation(s, "the end: node %u is down", n->id);
         rlog_get_status(replica_rlog(n->replica), &log);
@@ -213,8 +267,9 @@ check_there(struct sim *s, struct known *m, const struct message *found)
     if (!is_dead && m->gone != GONE_NOT)
         sim_violation(s, "the end: m%llu (d%u) was settled (%u) and is in the queue",
                       key, m->durability, m->gone);
-    if (is_dead && (m->dead_tries == 0 || m->dlq_deleted_us != 0 ||
-                    m->gone == GONE_ACK || m->gone == GONE_DELETED))
+    if (is_dead &&
+        ((m->dead_tries == 0 && !m->is_redriven && !m->is_fuzzy) ||
+         m->dlq_deleted_us != 0 || m->gone == GONE_ACK || m->gone == GONE_DELETED))
         sim_violation(s, "dlq-exact: m%llu (d%u, settled %u) is there at the end", key,
                       m->durability, m->gone);
 }
@@ -258,9 +313,12 @@ checker_finish(struct checker *k, struct sim *s)
     for (uint32_t i = 0; i < s->client_count; i++)
         if (!s->clients[i].is_gone)
             sim_violation(s, "the end: client %u could not finish", i);
+    if (!sim_operator_is_idle(s))
+        sim_violation(s, "the end: a change of members is not done");
     check_convergence(s, leader);
-    for (uint32_t i = 1; i <= s->options.nodes; i++)
-        checker_node(k, s, &s->nodes[i]);
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        if (s->nodes[i].is_alive)
+            checker_node(k, s, &s->nodes[i]);
     const struct queue *q = sim_queue(leader);
     if (q == NULL)
         sim_violation(s, "the end: there is no queue");

@@ -157,7 +157,7 @@ told_dlq_deleted(struct sim *s, const struct op *op, unsigned code)
 {
     struct known *m = op->message;
     if (code == 0) {
-        if (m->dead_tries == 0)
+        if (m->dead_tries == 0 && !m->is_redriven)
             sim_violation(s, "dlq-exact: m%llu was there", key_of(m));
         if (m->dlq_deleted_us != 0 && checker_is_sure(s, m))
             sim_violation(s, "settled-once: m%llu was deleted twice", key_of(m));
@@ -191,7 +191,7 @@ told_read(struct sim *s,
     s->counts.reads++;
     if (reply->code == 0) {
         check_view(s, m, reply);
-        if (is_dlq && (m->dead_tries == 0 || m->durability == 0))
+        if (is_dlq && ((m->dead_tries == 0 && !m->is_redriven) || m->durability == 0))
             sim_violation(s, "dlq-exact: m%llu is there", key_of(m));
         bool is_gone = is_dlq
                            ? m->dlq_deleted_us != 0 && m->dlq_deleted_us < op->sent_us
@@ -316,9 +316,9 @@ checker_told(struct checker *k,
         sim_violation(s, "order: client %u is answered twice, or what it did not ask",
                       c->id);
     op->is_told = true;
-    static const char *const names[] = {"login",    "publish", "settle",
-                                        "capacity", "logout",  "admin"};
-    sim_log(s, "n%u -> c%u: %s %u of m%llu: %u", conn->node, c->id, names[op->kind],
+    static const char *const names[] = {"login",  "publish", "settle", "capacity",
+                                        "logout", "admin",   "copy"};
+    sim_say(s, "n%u -> c%u: %s %u of m%llu: %u", conn->node, c->id, names[op->kind],
             op->kind == OP_ADMIN ? op->command : op->is_ack,
             op->message == NULL ? 0 : key_of(op->message), r->reply.code);
     if (r->parcel.kind != PARCEL_LOGIN)
@@ -345,6 +345,9 @@ checker_told(struct checker *k,
         break;
     case OP_ADMIN:
         told_admin(k, s, conn, op, &r->reply);
+        break;
+    case OP_COPY:
+        copy_told(s, conn, &r->reply);
         break;
     }
 }

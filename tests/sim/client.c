@@ -82,7 +82,9 @@ client_connect(struct sim *s,
     }
     struct request *r = client_request(c, client_begin(s, c, kind), PARCEL_LOGIN);
     r->login->queue = q->number;
-    r->login->type = QUEUE_DISTRIBUTE;
+    bool is_copy =
+        c->kind == CLIENT_COPY_PUBLISHER || c->kind == CLIENT_COPY_SUBSCRIBER;
+    r->login->type = is_copy ? QUEUE_COPY : QUEUE_DISTRIBUTE;
     r->login->role = role;
     r->login->username_size = r->login->password_size = 1;
     r->login->username[0] = r->login->password[0] = 'x';
@@ -145,9 +147,11 @@ take_parcel(struct sim *s, struct sim_client *c, const struct parcel *parcel)
         take_reply(s, c, (const struct request *)(const void *)parcel);
         break;
     case PARCEL_DELIVERY:
-        if (c->kind != CLIENT_SUBSCRIBER || !c->is_open)
+        if ((c->kind != CLIENT_SUBSCRIBER && c->kind != CLIENT_COPY_SUBSCRIBER) ||
+            !c->is_open)
             sim_violation(s, "client %u was sent a message before its login", c->id);
-        subscriber_got(s, c, (const struct delivery *)(const void *)parcel);
+        if (c->kind == CLIENT_SUBSCRIBER)
+            subscriber_got(s, c, (const struct delivery *)(const void *)parcel);
         break;
     case PARCEL_NOTICE:
         checker_noticed(s->checker, c, (const struct notice *)(const void *)parcel);
@@ -167,14 +171,16 @@ wake(struct sim *s, struct sim_client *c)
     if (c->is_gone)
         return;
     if (client_is_impatient(s, c)) {
-        sim_log(s, "c%u is impatient", c->id);
+        sim_say(s, "c%u is impatient", c->id);
         away(s, c);
     } else if (c->kind == CLIENT_PUBLISHER) {
         publisher_wake(s, c);
     } else if (c->kind == CLIENT_SUBSCRIBER) {
         subscriber_wake(s, c);
-    } else {
+    } else if (c->kind == CLIENT_ADMIN) {
         admin_wake(s, c);
+    } else {
+        copy_wake(s, c);
     }
 }
 
@@ -198,7 +204,7 @@ sim_client_event(struct sim *s, struct sim_event *e)
         return;
     }
     if (c->conn == conn) {
-        sim_log(s, "c%u is hung up on", c->id);
+        sim_say(s, "c%u is hung up on", c->id);
         away(s, c);
     }
 }
@@ -226,6 +232,12 @@ sim_clients_open(struct sim *s)
     for (uint64_t i = 0; i < publishers; i++)
         open_one(s, CLIENT_PUBLISHER);
     open_one(s, CLIENT_ADMIN);
+    if (sim_chance(s, 400)) {
+        for (uint64_t i = sim_range(s, 1, 2); i > 0; i--)
+            open_one(s, CLIENT_COPY_PUBLISHER);
+        for (uint64_t i = sim_range(s, 1, 3); i > 0; i--)
+            open_one(s, CLIENT_COPY_SUBSCRIBER);
+    }
     for (uint64_t i = 0; i < subscribers; i++)
         open_one(s, CLIENT_SUBSCRIBER);
     /* The last one takes what the others leave. */

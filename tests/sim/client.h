@@ -8,7 +8,13 @@
 
 #define CLIENT_OPS 16 /* outstanding at most */
 
-enum client_kind { CLIENT_PUBLISHER, CLIENT_SUBSCRIBER, CLIENT_ADMIN };
+enum client_kind {
+    CLIENT_PUBLISHER,
+    CLIENT_SUBSCRIBER,
+    CLIENT_ADMIN,
+    CLIENT_COPY_PUBLISHER,
+    CLIENT_COPY_SUBSCRIBER,
+};
 
 enum op_kind {
     OP_LOGIN,
@@ -17,6 +23,7 @@ enum op_kind {
     OP_CAPACITY,
     OP_LOGOUT,
     OP_ADMIN,
+    OP_COPY, /* a publish to the copy queue */
 };
 
 /* One request, until its reply. Its number is the request's context. */
@@ -33,6 +40,20 @@ struct op {
     uint32_t value; /* setcfg */
     struct known *message;
     uint64_t sent_us;
+};
+
+/* A copy queue's message: the publisher's connection, the how manyth on it. */
+struct copy_mark {
+    uint64_t conn;
+    uint64_t number;
+};
+
+struct redrive {
+    struct known *message; /* NULL: none under way */
+    uint32_t node;
+    uint32_t incarnation;
+    uint64_t lead;
+    uint64_t batch;
 };
 
 struct sim_client {
@@ -52,6 +73,10 @@ struct sim_client {
     uint64_t resume_us;  /* not before */
     uint64_t give_up_us;
     uint64_t leave_us;
+    struct redrive redrive; /* administrator */
+    uint64_t copy_number;   /* copy publisher: published on this connection */
+    uint64_t copies_conn;   /* copy subscriber: copies is about this connection */
+    struct copy_mark copies[SIM_CLIENTS_MAX]; /* by client: the last that was sent */
 };
 
 /* client.c */
@@ -82,6 +107,15 @@ void client_fill_publish(struct sim *s, struct op *op, struct publish_fields *fi
 
 /* client_admin.c */
 void admin_wake(struct sim *s, struct sim_client *c);
+
+/* client_redrive.c: for an administrator, now and then */
+void client_redrive(struct sim *s, struct sim_client *c);
+
+/* client_copy.c */
+void copy_wake(struct sim *s, struct sim_client *c);
+/* Checks: a delivery leaves for a subscriber; a reply does for a publisher. */
+void copy_emitted(struct sim *s, const struct sim_conn *conn, const struct delivery *d);
+void copy_told(struct sim *s, const struct sim_conn *conn, const struct reply *reply);
 
 /* client_subscribe.c */
 void subscriber_wake(struct sim *s, struct sim_client *c);

@@ -79,6 +79,8 @@ admin_wake(struct sim *s, struct sim_client *c)
         c->is_gone = true;
         return;
     }
+    if (sim_chance(s, 60) || c->redrive.message != NULL)
+        client_redrive(s, c);
     if (c->conn == NULL) {
         if (client_connect(s, c, OP_LOGIN, ROLE_ADMIN, &r))
             client_send(s, c, r);

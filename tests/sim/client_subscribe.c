@@ -24,7 +24,7 @@ log_in(struct sim *s, struct sim_client *c)
         if (sim_chance(s, 500))
             op->capacity = 0;
     }
-    sim_log(s, "c%u -> n%u: login%s%s", c->id, c->conn->node,
+    sim_say(s, "c%u -> n%u: login%s%s", c->id, c->conn->node,
             op->is_resume ? ", resume" : "", op->is_replay ? ", replay" : "");
     r->login->has_capacity = op->capacity != 0;
     r->login->capacity = op->capacity;
@@ -63,7 +63,7 @@ settle(struct sim *s, struct sim_client *c, struct holding *h, bool is_ack)
     op->was_held = checker_is_held(h, c->conn);
     checker_let_go(h);
     checker_try(s->checker, op);
-    sim_log(s, "c%u -> n%u: %s m%llu", c->id, c->conn->node, is_ack ? "ack" : "nack",
+    sim_say(s, "c%u -> n%u: %s m%llu", c->id, c->conn->node, is_ack ? "ack" : "nack",
             (unsigned long long)m->key);
     struct request *r = client_request(c, op, PARCEL_SETTLE);
     r->settle.id = m->id;
@@ -208,7 +208,7 @@ act(struct sim *s, struct sim_client *c)
     if (sim_chance(s, 60)) {
         change_capacity(s, c);
     } else if (sim_chance(s, 50)) {
-        sim_log(s, "c%u drops", c->id);
+        sim_say(s, "c%u drops", c->id);
         client_drop(s, c);
         subscriber_away(s, c);
         return;

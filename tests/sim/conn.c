@@ -35,13 +35,14 @@ conn_new(struct sim *s, uint32_t client, const struct sim_node *n, uint32_t rela
 struct sim_conn *
 sim_conn_open(struct sim *s, uint32_t client)
 {
-    struct sim_node *n = &s->nodes[sim_range(s, 1, s->options.nodes)];
+    struct sim_node *n = &s->nodes[sim_range(s, 1, s->node_count)];
     if (!n->is_alive || n->is_dying || s->now_us < n->paused_until_us)
         return NULL;
     if (n->is_serving)
         return conn_new(s, client, n, 0);
     uint64_t id = n->known_leader;
-    if (id == 0 || id == n->id || s->is_cut[n->id][id] || s->is_cut[id][n->id])
+    if (id == 0 || id == n->id || sim_is_cut(s, n->id, (uint32_t)id) ||
+        sim_is_cut(s, (uint32_t)id, n->id))
         return NULL;
     struct sim_node *leader = &s->nodes[id];
     if (!leader->is_alive || !leader->is_serving)
@@ -67,7 +68,7 @@ way_us(struct sim *s, struct sim_conn *c)
     if (c->relay == 0)
         return way;
     const struct sim_node *relay = &s->nodes[c->relay];
-    if (s->is_cut[c->relay][c->node] || s->is_cut[c->node][c->relay])
+    if (sim_is_cut(s, c->relay, c->node) || sim_is_cut(s, c->node, c->relay))
         return 0;
     if (s->now_us < relay->paused_until_us)
         way += relay->paused_until_us - s->now_us;

@@ -1,6 +1,7 @@
 /* The modelled disk: one append-only record stream. What a process wrote survives its
- * death; a machine crash may take any suffix that was not synced. Term and vote and
- * finished snapshots are durable at once (MUTANT_VOTE: the first is not). */
+ * death; a machine crash may take any suffix that was not synced, and tears the record
+ * at the cut. Term and vote (which have their own reserve when the disk is full) and
+ * finished snapshots are durable at once. */
 #include "disk.h"
 
 #include "base/crc32c.h"
@@ -9,6 +10,8 @@
 
 #include <assert.h>
 #include <string.h>
+
+#define UNTRIM 40 /* entries that a start finds again at most */
 
 /* --- the view: which record holds which index --- */
 
@@ -30,13 +33,19 @@ view_set(struct sim_disk *d, uint64_t index, uint64_t record)
     d->view_count = at + 1; /* what was behind is replaced */
 }
 
+static uint64_t
+view_record(const struct sim_disk *d, uint64_t index)
+{
+    return d->view[index - d->view_first];
+}
+
 static struct rlog_entry *
-view_get(struct sim_disk *d, uint64_t index)
+view_get(const struct sim_disk *d, uint64_t index)
 {
     if (d->view_count == 0 || index < d->view_first ||
         index >= d->view_first + d->view_count)
         return NULL;
-    return &d->records[d->view[index - d->view_first]].entry;
+    return &d->records[view_record(d, index)].entry;
 }
 
 static void
@@ -46,6 +55,8 @@ push_record(struct sim_disk *d, const struct rlog_entry *e)
         d->capacity = d->capacity == 0 ? 256 : d->capacity * 2;
         d->records = mem_realloc(d->records, d->capacity * sizeof *d->records);
     }
+    if (d->claimed >= e->index)
+        d->claimed = e->index - 1;
     d->records[d->count].entry = *e;
     if (e->blob != NULL)
         blob_get(e->blob);
@@ -56,8 +67,8 @@ uint64_t
 sim_disk_done_at(struct sim_disk *d, uint64_t least, uint64_t most)
 {
     uint64_t at = d->sim->now_us > d->busy_until_us ? d->sim->now_us : d->busy_until_us;
-    if (at < d->sim->stop_disk_until_us[d->node])
-        at = d->sim->stop_disk_until_us[d->node];
+    if (at < d->stall_until_us)
+        at = d->stall_until_us;
     return d->busy_until_us = at + sim_range(d->sim, least, most);
 }
 
@@ -84,7 +95,7 @@ write_term(void *ctx, uint64_t term, uint64_t vote)
     struct sim_disk *d = ctx;
     d->late_term = term;
     d->late_vote = vote;
-    if (d->sim->options.mutant == MUTANT_VOTE && !sim_chance(d->sim, 300))
+    if (mutant_breaks(BROKEN_VOTE) && !sim_chance(d->sim, 300))
         return ST_OK;
     d->term = term;
     d->vote = vote;
@@ -95,19 +106,33 @@ static void
 append(void *ctx, const struct rlog_entry *entries, uint32_t count)
 {
     struct sim_disk *d = ctx;
+    bool is_new =
+        d->view_count == 0 || entries[0].index >= d->view_first + d->view_count;
     for (uint32_t i = 0; i < count; i++)
         push_record(d, &entries[i]);
-    sim_disk_push(d, EVENT_WRITTEN, sim_disk_done_at(d, 20, 400), d->count, NULL);
+    uint64_t at = sim_disk_done_at(d, 20, 400);
+    if (at < d->full_until_us)
+        at = d->full_until_us + sim_range(d->sim, 20, 5000);
+    if (at < d->written_us)
+        at = d->written_us;
+    d->written_us = at;
+    sim_disk_push(d, EVENT_WRITTEN, at, d->count, NULL);
+    if (!is_new)
+        sim_trigger(d->sim, TRIGGER_TRUNCATE, d->node, 0);
 }
 
 static void
 begin_sync(struct sim_disk *d)
 {
+    uint64_t most = sim_chance(d->sim, 50) ? 60000 : 4000;
+    uint64_t at = sim_disk_done_at(d, 200, most);
     d->is_syncing = true;
     d->wants_sync = false;
-    sim_disk_push(d, EVENT_SYNCED,
-                  sim_disk_done_at(d, 200, sim_chance(d->sim, 50) ? 60000 : 4000),
-                  d->count, NULL);
+    if (at < d->slow_until_us)
+        at = d->busy_until_us = at + d->slow_ms * 1000;
+    if (at <= d->written_us)
+        at = d->written_us + 1;
+    sim_disk_push(d, EVENT_SYNCED, at, d->count, NULL);
 }
 
 static void
@@ -142,6 +167,12 @@ trim(void *ctx, uint64_t keep_first)
     uint64_t gone = keep_first - d->view_first;
     if (gone > d->view_count)
         gone = d->view_count;
+    /* What no start can find again need not be kept in memory. */
+    for (uint64_t i = 0; i < gone && d->view_first + i + 2 * UNTRIM < keep_first; i++) {
+        struct rlog_entry *e = &d->records[d->view[i]].entry;
+        blob_put(e->blob);
+        e->blob = NULL;
+    }
     memmove(d->view, d->view + gone, (d->view_count - gone) * sizeof *d->view);
     d->view_first += gone;
     d->view_count -= gone;
@@ -180,6 +211,37 @@ static const struct rlog_disk_ops OPS = {
 
 /* --- completions --- */
 
+static void
+fail(struct sim_disk *d, struct rlog *rlog)
+{
+    struct sim_node *n = &d->sim->nodes[d->node];
+    if (mutant_breaks(BROKEN_R10)) {
+        if (d->lost_from > d->synced)
+            d->lost_from = d->synced;
+        n->is_failing = false;
+        return;
+    }
+    sim_log(d->sim, "n%u a sync fails", d->node);
+    rlog_on_failed(rlog, ST_IO, "the log could not be synced");
+}
+
+static void
+synced(struct sim_disk *d, uint64_t count, struct rlog *rlog, uint64_t now_ms)
+{
+    if (d->sim->nodes[d->node].is_failing) {
+        fail(d, rlog);
+        if (!mutant_breaks(BROKEN_R10))
+            return;
+    }
+    d->synced = count;
+    if (d->written < d->synced)
+        d->written = d->synced;
+    d->is_syncing = false;
+    if (d->wants_sync)
+        begin_sync(d);
+    rlog_on_synced(rlog, d->synced - d->base, now_ms);
+}
+
 void
 sim_disk_event(struct sim_disk *d,
                const struct sim_event *event,
@@ -190,21 +252,88 @@ sim_disk_event(struct sim_disk *d,
         sim_snapshot_event(d, event->object, rlog, now_ms);
         return;
     }
-    if (event->type == EVENT_WRITTEN) {
-        if (event->number > d->written)
-            d->written = event->number;
-        rlog_on_written(rlog, d->written - d->base, now_ms);
-        if (d->sim->options.mutant == MUTANT_SYNC)
-            rlog_on_synced(rlog, d->written - d->base, now_ms);
+    if (event->type == EVENT_SYNCED) {
+        synced(d, event->number, rlog, now_ms);
         return;
     }
-    d->synced = event->number;
-    if (d->written < d->synced)
-        d->written = d->synced;
-    d->is_syncing = false;
-    if (d->wants_sync)
-        begin_sync(d);
-    rlog_on_synced(rlog, d->synced - d->base, now_ms);
+    if (event->number > d->written)
+        d->written = event->number;
+    rlog_on_written(rlog, d->written - d->base, now_ms);
+    if (mutant_breaks(BROKEN_SYNC))
+        rlog_on_synced(rlog, d->written - d->base, now_ms);
+}
+
+void
+sim_disk_stall(struct sim_disk *d, uint64_t until_us)
+{
+    d->stall_until_us = until_us;
+}
+
+void
+sim_disk_slow(struct sim_disk *d, uint64_t until_us, uint64_t sync_ms)
+{
+    d->slow_until_us = until_us;
+    d->slow_ms = sync_ms;
+}
+
+void
+sim_disk_fill(struct sim_disk *d, uint64_t until_us)
+{
+    d->full_until_us = until_us;
+}
+
+bool
+sim_disk_is_disturbed(const struct sim_disk *d)
+{
+    uint64_t now = d->sim->now_us;
+    return now < d->stall_until_us || now < d->slow_until_us ||
+           now < d->full_until_us || now < d->busy_until_us;
+}
+
+/* --- to look at --- */
+
+const struct rlog_entry *
+sim_disk_entry(const struct sim_disk *d, uint64_t index)
+{
+    return view_get(d, index);
+}
+
+bool
+sim_disk_claim(struct sim_disk *d, uint64_t index)
+{
+    uint64_t covered = sim_disk_snapshot(d);
+    if (d->claimed < covered)
+        d->claimed = covered;
+    while (d->claimed < index) {
+        const struct rlog_entry *e = view_get(d, d->claimed + 1);
+        if (e == NULL)
+            return false;
+        bool is_synced = e->is_sync || e->type != RLOG_COMMAND;
+        uint64_t synced = d->synced < d->lost_from ? d->synced : d->lost_from;
+        if (view_record(d, d->claimed + 1) >= (is_synced ? synced : d->written))
+            return false;
+        d->claimed++;
+    }
+    return true;
+}
+
+void
+sim_disk_get_term(const struct sim_disk *d, uint64_t *ret_term, uint64_t *ret_vote)
+{
+    *ret_term = d->term;
+    *ret_vote = d->vote;
+}
+
+uint64_t
+sim_disk_snapshot(const struct sim_disk *d)
+{
+    return d->image_count > 0 ? d->images[0].meta.index : 0;
+}
+
+uint64_t
+sim_disk_last(const struct sim_disk *d)
+{
+    return d->view_first + d->view_count - 1;
 }
 
 /* --- life --- */
@@ -217,6 +346,8 @@ sim_disk_new(struct sim *s, uint32_t node)
     d->node = node;
     d->rlog_disk.ops = &OPS;
     d->rlog_disk.ctx = d;
+    d->keep_first = d->least_first = d->view_first = 1;
+    d->lost_from = UINT64_MAX;
     return d;
 }
 
@@ -236,7 +367,6 @@ sim_disk_format(struct sim_disk *d, const struct rlog_members *members)
     };
     bytes_fini(&payload);
     d->term = d->late_term = 1;
-    d->keep_first = d->view_first = 1;
     push_record(d, &entry);
     blob_put(entry.blob);
     d->written = d->synced = d->count;
@@ -254,7 +384,8 @@ void
 sim_disk_discard(struct sim_disk *d, uint64_t first)
 {
     d->view_count = 0;
-    d->view_first = d->keep_first = first;
+    d->view_first = d->keep_first = d->least_first = first;
+    d->claimed = first - 1;
     d->install_position = d->count;
 }
 
@@ -272,6 +403,8 @@ rebuild_view(struct sim_disk *d)
             view_set(d, index, i);
     }
     if (d->image_count == 0)
+        return;
+    if (mutant_breaks(BROKEN_R9))
         return;
     /* R9. */
     const struct rlog_snapshot_meta *meta = &d->images[0].meta;
@@ -303,11 +436,23 @@ sim_disk_open(struct sim_disk *d)
             .is_sync = e->is_sync,
         };
     }
+    d->claimed = 0;
     d->base = d->count; /* all that is there is durable: open syncs it */
     d->written = d->synced = d->count;
     d->is_syncing = d->wants_sync = false;
-    d->busy_until_us = 0;
+    d->busy_until_us = d->written_us = 0;
     return &d->rlog_disk;
+}
+
+/* Segments that were to be removed may be there still. */
+static void
+untrim(struct sim_disk *d)
+{
+    uint64_t back = sim_range(d->sim, 0, UNTRIM);
+    if (d->keep_first - d->least_first < back)
+        back = d->keep_first - d->least_first;
+    if (sim_chance(d->sim, 300))
+        d->keep_first -= back;
 }
 
 void
@@ -319,21 +464,31 @@ sim_disk_stop(struct sim_disk *d, bool is_machine)
     uint64_t keep = sim_range(d->sim, least, d->count);
     if (is_machine && sim_chance(d->sim, 400))
         keep = least;
+    if (is_machine && keep > d->lost_from && d->lost_from >= d->install_position)
+        keep = d->lost_from;
     sim_log(d->sim, "n%u disk: stream %llu written %llu synced %llu kept %llu", d->node,
             (unsigned long long)d->count, (unsigned long long)d->written,
             (unsigned long long)d->synced, (unsigned long long)keep);
+    /* The record at the cut is torn, and cut off at the start. */
+    d->sim->counts.torn += is_machine && keep < d->count;
     drop_from(d, keep);
+    if (is_machine)
+        d->lost_from = UINT64_MAX;
     sim_snapshots_stop(d);
+    untrim(d);
     rebuild_view(d);
 }
 
 void
-sim_disk_wipe(struct sim_disk *d)
+sim_disk_wipe(struct sim_disk *d, bool is_new)
 {
     drop_from(d, 0);
     sim_snapshots_drop(d);
     d->install_position = 0;
+    d->lost_from = UINT64_MAX;
     sim_disk_discard(d, 1);
+    if (is_new)
+        d->term = d->vote = d->late_term = d->late_vote = 0;
 }
 
 void

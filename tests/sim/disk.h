@@ -21,22 +21,31 @@ struct sim_disk {
     uint32_t node;
     struct rlog_disk rlog_disk;
     uint64_t term, vote;           /* durable */
-    uint64_t late_term, late_vote; /* MUTANT_VOTE: not yet durable */
+    uint64_t late_term, late_vote; /* BROKEN_VOTE: not yet durable */
     struct sim_record *records; /* the stream since the last truncation of the model */
     uint64_t count;             /* records in the stream */
     uint64_t capacity;
-    uint64_t base;       /* records that were there at open: position 0 */
-    uint64_t written;    /* of count */
-    uint64_t synced;     /* of count */
-    uint64_t keep_first; /* entries below were trimmed */
-    uint64_t *view;      /* index - view_first -> record number */
+    uint64_t base;        /* records that were there at open: position 0 */
+    uint64_t written;     /* of count */
+    uint64_t synced;      /* of count */
+    uint64_t lost_from;   /* BROKEN_R10: a failed sync lost what is behind it */
+    uint64_t keep_first;  /* entries below were trimmed */
+    uint64_t least_first; /* and those below this are not in the stream any more */
+    uint64_t *view;       /* index - view_first -> record number */
     uint64_t view_first, view_count, view_capacity;
     struct sim_image images[SIM_IMAGES]; /* [0] is in force; older ones while held */
     uint32_t image_count;
     struct sim_image local; /* being written */
     struct sim_image incoming;
     uint64_t local_generation, incoming_generation;
+    bool is_local_finished; /* it is whole: a death may find it in force, or not */
+    bool is_installing;     /* so is the incoming one, with the log or without */
     uint64_t busy_until_us;
+    uint64_t written_us; /* when the last append is written */
+    uint64_t stall_until_us;
+    uint64_t slow_until_us, slow_ms; /* a sync then takes so long */
+    uint64_t full_until_us;
+    uint64_t claimed;          /* up to here sim_disk_claim() has looked */
     uint64_t install_position; /* what is before it in the stream was discarded */
     bool is_syncing;
     bool wants_sync;
@@ -72,7 +81,7 @@ void sim_snapshot_event(struct sim_disk *d,
                         const struct sim_snapshot_event *e,
                         struct rlog *rlog,
                         uint64_t now_ms);
-/* The process ended: what was under way is gone, nothing is held. */
+/* The process ended: what was under way is gone or just done, nothing is held. */
 void sim_snapshots_stop(struct sim_disk *d);
 void sim_snapshots_drop(struct sim_disk *d); /* all of them */
 

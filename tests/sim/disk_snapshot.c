@@ -21,6 +21,7 @@ sim_snapshot_begin(void *ctx, const struct rlog_snapshot_meta *meta)
     struct sim_disk *d = ctx;
     image_clear(&d->local);
     d->local.meta = *meta;
+    d->is_local_finished = false;
     d->local_generation++;
 }
 
@@ -57,9 +58,13 @@ void
 sim_snapshot_finish(void *ctx)
 {
     struct sim_disk *d = ctx;
+    bool has_room = d->sim->now_us >= d->full_until_us;
+    uint64_t at =
+        d->sim->now_us > d->stall_until_us ? d->sim->now_us : d->stall_until_us;
     seal(&d->local);
-    push_snapshot(d, RLOG_SNAPSHOT_STORED, d->local_generation, 0,
-                  d->sim->now_us + sim_range(d->sim, 1000, 80000));
+    d->is_local_finished = has_room;
+    push_snapshot(d, has_room ? RLOG_SNAPSHOT_STORED : RLOG_SNAPSHOT_FAILED,
+                  d->local_generation, 0, at + sim_range(d->sim, 1000, 80000));
 }
 
 void
@@ -67,6 +72,7 @@ sim_snapshot_cancel(void *ctx)
 {
     struct sim_disk *d = ctx;
     image_clear(&d->local);
+    d->is_local_finished = false;
     d->local_generation++;
 }
 
@@ -102,7 +108,8 @@ sim_incoming_finish(void *ctx)
     struct rlog_snapshot_meta wanted = d->incoming.meta;
     seal(&d->incoming);
     bool is_good = wanted.size_bytes == d->incoming.meta.size_bytes &&
-                   wanted.crc == d->incoming.meta.crc;
+                   wanted.crc == d->incoming.meta.crc &&
+                   d->sim->now_us >= d->full_until_us;
     push_snapshot(d, is_good ? RLOG_SNAPSHOT_COMPLETE : RLOG_SNAPSHOT_REFUSED,
                   d->incoming_generation, 0,
                   d->sim->now_us + sim_range(d->sim, 1000, 20000));
@@ -120,8 +127,10 @@ void
 sim_incoming_install(void *ctx)
 {
     struct sim_disk *d = ctx;
+    d->is_installing = true;
     push_snapshot(d, RLOG_SNAPSHOT_INSTALLED, d->incoming_generation, 0,
                   sim_disk_done_at(d, 1000, 30000));
+    sim_trigger(d->sim, TRIGGER_INSTALLING, d->node, 0);
 }
 
 static struct sim_image *
@@ -195,28 +204,61 @@ sim_snapshot_event(struct sim_disk *d,
                    struct rlog *rlog,
                    uint64_t now_ms)
 {
-    bool is_local = e->event == RLOG_SNAPSHOT_STORED;
+    struct sim *s = d->sim;
+    bool is_local =
+        e->event == RLOG_SNAPSHOT_STORED || e->event == RLOG_SNAPSHOT_FAILED;
     if (e->generation != (is_local ? d->local_generation : d->incoming_generation))
         return; /* cancelled meanwhile */
     struct rlog_snapshot_meta meta = is_local ? d->local.meta : d->incoming.meta;
-    if (is_local)
+    s->counts.snapshots_refused +=
+        e->event == RLOG_SNAPSHOT_FAILED || e->event == RLOG_SNAPSHOT_REFUSED;
+    if (e->event == RLOG_SNAPSHOT_STORED)
         put_in_force(d, &d->local);
+    if (is_local) {
+        image_clear(&d->local);
+        d->is_local_finished = false;
+    }
     if (e->event == RLOG_SNAPSHOT_INSTALLED) {
+        d->is_installing = false;
         put_in_force(d, &d->incoming);
         sim_disk_discard(d, meta.index + 1);
     }
     rlog_on_snapshot(rlog, e->event, &meta, e->bytes, now_ms);
+    if (e->event == RLOG_SNAPSHOT_STORED)
+        sim_trigger(s, TRIGGER_STORED, d->node, 0);
+    if (e->event == RLOG_SNAPSHOT_INSTALLED)
+        sim_trigger(s, TRIGGER_INSTALLED, d->node, 0);
+}
+
+/* What was about to be put in force: it is, or not; and when an install was, the log
+ * may have been discarded or not (R9 finds out). */
+static void
+end_pending(struct sim_disk *d)
+{
+    bool is_newer =
+        d->is_local_finished &&
+        (d->image_count == 0 || d->local.meta.index > d->images[0].meta.index);
+    if (is_newer && sim_chance(d->sim, 500))
+        put_in_force(d, &d->local);
+    if (!d->is_installing || sim_chance(d->sim, 400))
+        return;
+    uint64_t first = d->incoming.meta.index + 1;
+    put_in_force(d, &d->incoming);
+    if (sim_chance(d->sim, 400))
+        sim_disk_discard(d, first);
 }
 
 void
 sim_snapshots_stop(struct sim_disk *d)
 {
+    for (uint32_t i = 0; i < d->image_count; i++)
+        d->images[i].holds = 0;
+    end_pending(d);
+    d->is_local_finished = d->is_installing = false;
     image_clear(&d->local);
     image_clear(&d->incoming);
     d->local_generation++;
     d->incoming_generation++;
-    for (uint32_t i = 0; i < d->image_count; i++)
-        d->images[i].holds = 0;
     drop_old(d);
 }
 

@@ -1,70 +1,38 @@
-/* The simulator's command line: many seeds, each in a process of its own. */
-#include "sim.h"
+/* The simulator's command line. */
+#include "base/mem.h"
+#include "runner.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define JOBS_MAX 64
-#define CPU_SECS 120 /* of one seed */
-
-static const char *const mutant_names[MUTANT_COUNT] = {
-    [MUTANT_NONE] = "none",   [MUTANT_SYNC] = "sync", [MUTANT_VOTE] = "vote",
-    [MUTANT_APPLY] = "apply", [MUTANT_GATE] = "gate", [MUTANT_FROZEN] = "frozen",
-    [MUTANT_ACK] = "ack",     [MUTANT_BUMP] = "bump", [MUTANT_TERM] = "term",
-    [MUTANT_STALE] = "stale", [MUTANT_G1] = "g1",     [MUTANT_G4] = "g4",
-    [MUTANT_R8] = "r8",
-};
-
-struct settings {
-    struct sim_options options;
-    uint64_t from;
-    uint64_t seeds;
-    uint64_t minutes;
-    uint64_t jobs;
-    bool has_seeds;
-    bool is_single; /* --seed: in this process */
-    bool is_both;   /* modes */
-    bool wants_trace;
-};
-
-struct job {
-    pid_t pid; /* 0: free */
-    int fd;
-    uint64_t seed;
-    char text[8192];
-    size_t size;
-};
-
-struct run {
-    const struct settings *settings;
-    const char *program;
-    struct job jobs[JOBS_MAX];
-    uint64_t next;
-    uint64_t passed;
-    uint64_t failed;
-    uint64_t first_failed; /* how many seeds until then */
-    uint64_t end_secs;
-    struct sim_counts total;
-};
 
 static void
 usage(void)
 {
-    (void)fprintf(
-        stderr,
-        "usage: holdfast-sim [--seeds N] [--from S] [--minutes M] [--nodes 1|3|5]\n"
-        "                    [--mode kills|chaos|both] [--duration-ms D]\n"
-        "                    [--mutant sync|vote|apply|gate|frozen] [--jobs N]\n"
-        "                    [--seed S] [--verbose] [--trace]\n");
+    (void)fputs(
+        "usage: holdfast-sim [--seeds N] [--from S] [--minutes M] [--jobs N]\n"
+        "                    [--mode kills|chaos|both] [--nodes 1|3|5|mixed]\n"
+        "                    [--members on|off|mixed] [--duration-ms D]\n"
+        "                    [--mutant NAME] [--no-shrink]\n"
+        "       holdfast-sim --seed S [--world W] [--plan PLAN] [--mode ..] [..]\n"
+        "                    [--brief|--verbose|--frames] [--shrink] [--digest]\n"
+        "       holdfast-sim --mutants [--seeds N] [--jobs N]\n"
+        "       holdfast-sim --print-plan --seed S [..]\n",
+        stderr);
     exit(2);
 }
+
+enum action { ACTION_MANY, ACTION_SINGLE, ACTION_MUTANTS, ACTION_PLAN, ACTION_SHRINK };
+
+struct command {
+    struct run_settings run;
+    enum action action;
+    bool has_seeds;
+    bool wants_digest;
+    struct plan plan;
+};
 
 static uint64_t
 number(const char *text)
@@ -78,7 +46,7 @@ number(const char *text)
 }
 
 static void
-set_mode(struct settings *t, const char *name)
+set_mode(struct run_settings *t, const char *name)
 {
     t->is_both = strcmp(name, "both") == 0;
     if (strcmp(name, "kills") == 0)
@@ -90,35 +58,55 @@ set_mode(struct settings *t, const char *name)
 }
 
 static void
-set_mutant(struct settings *t, const char *name)
+set_members(struct run_settings *t, const char *name)
 {
-    for (int i = 0; i < MUTANT_COUNT; i++)
-        if (strcmp(name, mutant_names[i]) == 0) {
-            t->options.mutant = (enum sim_mutant)i;
-            return;
-        }
-    usage();
+    t->is_mixed = strcmp(name, "mixed") == 0;
+    t->options.has_members = strcmp(name, "on") == 0;
+    if (!t->is_mixed && !t->options.has_members && strcmp(name, "off") != 0)
+        usage();
 }
 
 static void
-set_value(struct settings *t, const char *name, const char *value)
+set_plan(struct command *c, const char *text)
 {
+    const char *wrong = NULL;
+    if (!plan_parse(text, &c->plan, &wrong)) {
+        (void)fprintf(stderr, "not a plan, from here on: %s\n", wrong);
+        exit(2);
+    }
+    c->run.options.plan = &c->plan;
+}
+
+static void
+set_value(struct command *c, const char *name, const char *value)
+{
+    struct run_settings *t = &c->run;
     if (strcmp(name, "--mode") == 0) {
         set_mode(t, value);
+    } else if (strcmp(name, "--members") == 0) {
+        set_members(t, value);
+    } else if (strcmp(name, "--plan") == 0) {
+        set_plan(c, value);
     } else if (strcmp(name, "--mutant") == 0) {
-        set_mutant(t, value);
+        t->options.mutant = mutant_find(value);
+        if (t->options.mutant == NULL)
+            usage();
     } else if (strcmp(name, "--seeds") == 0) {
         t->seeds = number(value);
-        t->has_seeds = true;
+        c->has_seeds = true;
     } else if (strcmp(name, "--seed") == 0) {
         t->from = number(value);
-        t->is_single = true;
+        if (c->action == ACTION_MANY)
+            c->action = ACTION_SINGLE;
+    } else if (strcmp(name, "--world") == 0) {
+        t->options.world = number(value);
+        t->is_world_fixed = true;
     } else if (strcmp(name, "--from") == 0) {
         t->from = number(value);
     } else if (strcmp(name, "--minutes") == 0) {
         t->minutes = number(value);
     } else if (strcmp(name, "--nodes") == 0) {
-        t->options.nodes = number(value);
+        t->options.nodes = strcmp(value, "mixed") == 0 ? 0 : number(value);
     } else if (strcmp(name, "--duration-ms") == 0) {
         t->options.duration_ms = number(value);
     } else if (strcmp(name, "--jobs") == 0) {
@@ -128,241 +116,108 @@ set_value(struct settings *t, const char *name, const char *value)
     }
 }
 
-static void
-parse(struct settings *t, int argc, char **argv)
+/* True: it has no value. */
+static bool
+set_flag(struct command *c, const char *name)
 {
+    if (strcmp(name, "--verbose") == 0)
+        c->run.options.detail = DETAIL_ALL;
+    else if (strcmp(name, "--brief") == 0)
+        c->run.options.detail = DETAIL_NODES;
+    else if (strcmp(name, "--frames") == 0)
+        c->run.options.detail = DETAIL_FRAMES;
+    else if (strcmp(name, "--digest") == 0)
+        c->wants_digest = true;
+    else if (strcmp(name, "--mutants") == 0)
+        c->action = ACTION_MUTANTS;
+    else if (strcmp(name, "--print-plan") == 0)
+        c->action = ACTION_PLAN;
+    else if (strcmp(name, "--shrink") == 0)
+        c->action = ACTION_SHRINK;
+    else if (strcmp(name, "--no-shrink") == 0)
+        c->run.wants_shrink = false;
+    else
+        return false;
+    return true;
+}
+
+static void
+parse(struct command *c, int argc, char **argv)
+{
+    struct run_settings *t = &c->run;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--verbose") == 0)
-            t->options.is_verbose = true;
-        else if (strcmp(argv[i], "--trace") == 0)
-            t->wants_trace = true;
-        else if (i + 1 < argc)
-            set_value(t, argv[i], argv[i + 1]), i++;
-        else
+        if (set_flag(c, argv[i]))
+            continue;
+        if (i + 1 == argc)
             usage();
+        set_value(c, argv[i], argv[i + 1]);
+        i++;
     }
-    if (t->options.nodes == 0 || t->options.nodes > SIM_NODES_MAX)
+    if (t->options.nodes > SIM_NODES_MAX || t->options.nodes == 2)
         usage();
-    if (t->options.mutant != MUTANT_NONE && !t->has_seeds)
-        t->seeds = 5000;
-    else if (t->minutes > 0 && !t->has_seeds)
+    if (t->options.mutant != NULL && !c->has_seeds)
+        t->seeds = 2000;
+    else if (t->minutes > 0 && !c->has_seeds)
         t->seeds = UINT64_MAX - t->from;
-    if (t->jobs == 0 || t->jobs > JOBS_MAX)
+    if (t->jobs == 0 || t->jobs > RUN_JOBS_MAX)
         t->jobs = 1;
 }
 
-static enum sim_mode
-mode_of(const struct settings *t, uint64_t seed)
-{
-    if (t->is_both)
-        return seed % 2 == 0 ? MODE_KILLS : MODE_CHAOS;
-    return t->options.mode;
-}
+/* --- what came of it --- */
 
 static void
-run_one(const struct settings *t, uint64_t seed, struct sim_result *ret_result)
+print_faults(const struct sim_counts *c)
 {
-    struct sim_options options = t->options;
-    options.seed = seed;
-    options.mode = mode_of(t, seed);
-    sim_run(&options, ret_result);
+    const char *comma = "";
+    (void)printf("faults: ");
+    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (i == FAULT_MARK || c->faults[i] == 0)
+            continue;
+        (void)printf("%s%s %llu", comma, fault_name((enum fault_kind)i),
+                     (unsigned long long)c->faults[i]);
+        comma = ", ";
+    }
+    (void)printf("; %llu by triggers, %llu passed over\n",
+                 (unsigned long long)c->triggered, (unsigned long long)c->passed_over);
 }
 
 static void
 print_counts(const struct sim_counts *c)
 {
-    (void)printf("elections %llu, reigns %llu, kills %llu, machine crashes %llu, "
-                 "pauses %llu, cuts "
-                 "%llu, stalls %llu, transfers %llu, jumps %llu, client cuts %llu\n",
+    (void)printf("simulated %.2f hours: %llu entries committed, %llu events\n",
+                 (double)c->virtual_ms / 3600000.0, (unsigned long long)c->entries,
+                 (unsigned long long)c->events);
+    print_faults(c);
+    (void)printf("nodes: elections %llu, reigns %llu, freezes %llu, gates opened %llu, "
+                 "torn tails %llu, rejoined blank %llu, member changes %llu, snapshots "
+                 "%llu (refused %llu), installs %llu, fatal errors %llu\n",
                  (unsigned long long)c->elections, (unsigned long long)c->reigns,
-                 (unsigned long long)c->kills, (unsigned long long)c->crashes,
-                 (unsigned long long)c->pauses, (unsigned long long)c->cuts,
-                 (unsigned long long)c->stalls, (unsigned long long)c->transfers,
-                 (unsigned long long)c->jumps, (unsigned long long)c->client_cuts);
+                 (unsigned long long)c->freezes, (unsigned long long)c->gates,
+                 (unsigned long long)c->torn, (unsigned long long)c->rejoins,
+                 (unsigned long long)c->members, (unsigned long long)c->snapshots,
+                 (unsigned long long)c->snapshots_refused,
+                 (unsigned long long)c->installs, (unsigned long long)c->fatals);
     (void)printf(
-        "freezes %llu, snapshots %llu, installs %llu, fatal errors %llu, wipes "
-        "%llu\n",
-        (unsigned long long)c->freezes, (unsigned long long)c->snapshots,
-        (unsigned long long)c->installs, (unsigned long long)c->fatals,
-        (unsigned long long)c->wipes);
-    (void)printf(
-        "confirmed: durability 0 %llu, 1 %llu, 2 %llu; settled %llu; deliveries %llu; "
-        "resumed %llu, refused %llu; reads %llu of %llu commands\n",
+        "clients: confirmed of durability 0 %llu, 1 %llu, 2 %llu; settled "
+        "%llu; deliveries %llu; resumed %llu (refused %llu); commands %llu "
+        "(reads %llu); redriven %llu; copies %llu (delivered %llu)\n",
         (unsigned long long)c->published[0], (unsigned long long)c->published[1],
         (unsigned long long)c->published[2], (unsigned long long)c->settled,
         (unsigned long long)c->delivered, (unsigned long long)c->resumed,
-        (unsigned long long)c->resumes_refused, (unsigned long long)c->reads,
-        (unsigned long long)c->admin);
-}
-
-static void
-add_counts(struct sim_counts *total, const struct sim_counts *one)
-{
-    uint64_t *to = (uint64_t *)(void *)total;
-    const uint64_t *from = (const uint64_t *)(const void *)one;
-    for (size_t i = 0; i < sizeof *total / sizeof *to; i++)
-        to[i] += from[i];
-}
-
-/* --- one seed in a process of its own --- */
-
-static void
-child(const struct settings *t, uint64_t seed, int fd)
-{
-    struct rlimit limit = {CPU_SECS, CPU_SECS};
-    struct rlimit no_core = {0, 0};
-    struct sim_result result = {0};
-    (void)setrlimit(RLIMIT_CPU, &limit);
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-    (void)dup2(fd, STDOUT_FILENO);
-    (void)dup2(fd, STDERR_FILENO);
-    run_one(t, seed, &result);
-    (void)fflush(stdout);
-    if (write(fd, &result.counts, sizeof result.counts) != sizeof result.counts)
-        _exit(4);
-    _exit(0);
-}
-
-static void
-start(struct run *run, struct job *job)
-{
-    int ends[2];
-    if (pipe(ends) != 0) {
-        perror("pipe");
-        exit(2);
-    }
-    job->seed = run->next++;
-    job->size = 0;
-    (void)fflush(stdout);
-    job->pid = fork();
-    if (job->pid < 0) {
-        perror("fork");
-        exit(2);
-    }
-    if (job->pid == 0) {
-        (void)close(ends[0]);
-        child(run->settings, job->seed, ends[1]);
-    }
-    (void)close(ends[1]);
-    job->fd = ends[0];
-}
-
-static void
-print_failure(const struct run *run, const struct job *job, int status)
-{
-    const struct settings *t = run->settings;
-    (void)printf("FAIL seed %llu:", (unsigned long long)job->seed);
-    if (WIFSIGNALED(status))
-        (void)printf(" signal %d%s", WTERMSIG(status),
-                     WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL
-                         ? " (too much CPU time)"
-                         : "");
-    (void)printf("\n%.*s", (int)job->size, job->text);
-    (void)printf("rerun: %s --seed %llu --mode %s --nodes %llu --duration-ms %llu%s%s "
-                 "--verbose\n",
-                 run->program, (unsigned long long)job->seed,
-                 mode_of(t, job->seed) == MODE_KILLS ? "kills" : "chaos",
-                 (unsigned long long)t->options.nodes,
-                 (unsigned long long)t->options.duration_ms,
-                 t->options.mutant == MUTANT_NONE ? "" : " --mutant ",
-                 t->options.mutant == MUTANT_NONE ? ""
-                                                  : mutant_names[t->options.mutant]);
-    (void)fflush(stdout);
-}
-
-static void
-finish(struct run *run, struct job *job)
-{
-    int status = 0;
-    struct sim_counts counts;
-    (void)close(job->fd);
-    while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    job->pid = 0;
-    if (status == 0 && job->size >= sizeof counts) {
-        memcpy(&counts, job->text + job->size - sizeof counts, sizeof counts);
-        add_counts(&run->total, &counts);
-        run->passed++;
-        return;
-    }
-    if (run->failed++ == 0)
-        run->first_failed = job->seed - run->settings->from + 1;
-    if (run->settings->options.mutant == MUTANT_NONE || run->failed == 1)
-        print_failure(run, job, status);
-}
-
-/* Keeps the last bytes: the reason, or the counts. */
-static void
-take_output(struct run *run, struct job *job)
-{
-    char piece[4096];
-    ssize_t size = read(job->fd, piece, sizeof piece);
-    if (size <= 0) {
-        finish(run, job);
-        return;
-    }
-    size_t count = (size_t)size;
-    if (job->size + count > sizeof job->text) {
-        size_t keep = sizeof job->text / 2;
-        memmove(job->text, job->text + job->size - keep, keep);
-        job->size = keep;
-    }
-    memcpy(job->text + job->size, piece, count);
-    job->size += count;
-}
-
-static uint64_t
-now_secs(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec;
-}
-
-static bool
-has_more(const struct run *run)
-{
-    const struct settings *t = run->settings;
-    if (t->options.mutant != MUTANT_NONE && run->failed > 0)
-        return false;
-    if (run->end_secs != 0 && now_secs() >= run->end_secs)
-        return false;
-    return run->next - t->from < t->seeds;
-}
-
-static void
-run_all(struct run *run)
-{
-    struct pollfd fds[JOBS_MAX];
-    for (;;) { /* bound: the seeds */
-        nfds_t count = 0;
-        for (uint64_t i = 0; i < run->settings->jobs; i++) {
-            struct job *job = &run->jobs[i];
-            if (job->pid == 0 && has_more(run))
-                start(run, job);
-            if (job->pid != 0)
-                fds[count++] = (struct pollfd){.fd = job->fd, .events = POLLIN};
-        }
-        if (count == 0)
-            return;
-        (void)poll(fds, count, -1);
-        for (uint64_t i = 0; i < run->settings->jobs; i++)
-            for (nfds_t j = 0; j < count; j++)
-                if (run->jobs[i].pid != 0 && run->jobs[i].fd == fds[j].fd &&
-                    fds[j].revents != 0) {
-                    fds[j].revents = 0;
-                    take_output(run, &run->jobs[i]);
-                }
-    }
+        (unsigned long long)c->resumes_refused, (unsigned long long)c->admin,
+        (unsigned long long)c->reads, (unsigned long long)c->redriven,
+        (unsigned long long)c->copies, (unsigned long long)c->copies_delivered);
 }
 
 static int
-run_single(const struct settings *t)
+do_single(const struct command *c)
 {
+    struct sim_options options;
     struct sim_result result = {0};
-    run_one(t, t->from, &result);
+    run_options(&c->run, c->run.from, &options);
+    sim_run(&options, &result);
     print_counts(&result.counts);
-    if (t->wants_trace)
+    if (c->wants_digest)
         (void)printf("trace %016llx of %llu events\n", (unsigned long long)result.trace,
                      (unsigned long long)result.events);
     (void)printf("1 passed, 0 failed\n");
@@ -370,48 +225,120 @@ run_single(const struct settings *t)
 }
 
 static int
-report(const struct run *run)
+do_many(const struct run_settings *t)
 {
-    const struct settings *t = run->settings;
-    if (t->options.mutant != MUTANT_NONE) {
-        const char *name = mutant_names[t->options.mutant];
-        if (run->failed > 0)
-            (void)printf("mutant %s: caught after %llu seeds\n1 passed, 0 failed\n",
-                         name, (unsigned long long)run->first_failed);
+    struct run_total total;
+    run_many(t, &total);
+    if (t->options.mutant != NULL) {
+        if (total.failed > 0)
+            (void)printf("mutant %s: found by run %llu: %s\n", t->options.mutant->name,
+                         (unsigned long long)total.first_failed, total.first_why);
         else
-            (void)printf("mutant %s: not caught by %llu seeds\n0 passed, 1 failed\n",
-                         name, (unsigned long long)run->passed);
-        return run->failed > 0 ? 0 : 1;
+            (void)printf("mutant %s: not found by %llu runs\n", t->options.mutant->name,
+                         (unsigned long long)total.passed);
+        (void)printf("%d passed, %d failed\n", total.failed > 0, total.failed == 0);
+        return total.failed > 0 ? 0 : 1;
     }
-    double secs = (double)(t->options.duration_ms + SIM_QUIET_US / 1000) / 1000.0;
-    (void)printf("simulated %.1f hours of %llu nodes\n",
-                 secs * (double)run->passed / 3600.0,
-                 (unsigned long long)t->options.nodes);
-    print_counts(&run->total);
-    (void)printf("%llu passed, %llu failed\n", (unsigned long long)run->passed,
-                 (unsigned long long)run->failed);
-    return run->failed > 0 ? 1 : 0;
+    print_counts(&total.counts);
+    (void)printf("seeds %llu to %llu; %llu of them run twice, with the same trace\n",
+                 (unsigned long long)t->from,
+                 (unsigned long long)(t->from + total.passed + total.failed - 1),
+                 (unsigned long long)total.repeated);
+    (void)printf("%llu passed, %llu failed\n", (unsigned long long)total.passed,
+                 (unsigned long long)total.failed);
+    return total.failed > 0 || total.passed == 0 ? 1 : 0;
+}
+
+static bool
+find_mutant(struct command *c, const struct mutant *m)
+{
+    struct run_settings t = c->run;
+    struct run_total total;
+    t.options.mutant = m;
+    if (m->needs_members) {
+        t.is_mixed = false;
+        t.options.has_members = true;
+    }
+    if (m->plan != NULL) {
+        set_plan(c, m->plan);
+        t.options.plan = &c->plan;
+        t.options.nodes = 3;
+    }
+    run_many(&t, &total);
+    if (total.failed > 0)
+        (void)printf("mutant %-7s found by %s %4llu: %s; %s\n", m->name,
+                     m->plan == NULL ? "seed" : "its plan in world",
+                     (unsigned long long)total.first_failed, m->what, total.first_why);
+    else
+        (void)printf("mutant %-7s NOT found by %llu seeds: %s\n", m->name,
+                     (unsigned long long)total.passed, m->what);
+    (void)fflush(stdout);
+    return total.failed > 0;
+}
+
+static int
+do_mutants(struct command *c)
+{
+    uint64_t found = 0;
+    if (!c->has_seeds)
+        c->run.seeds = 1500;
+    for (size_t i = 0; i < mutant_count(); i++)
+        found += find_mutant(c, mutant_at(i));
+    (void)printf("%llu passed, %llu failed\n", (unsigned long long)found,
+                 (unsigned long long)(mutant_count() - found));
+    return found == mutant_count() ? 0 : 1;
+}
+
+static int
+do_plan(const struct command *c)
+{
+    struct sim_options options;
+    run_options(&c->run, c->run.from, &options);
+    const struct plan_options plan_options = {
+        .seed = options.seed,
+        .duration_ms = options.duration_ms,
+        .nodes = options.nodes,
+        .has_members = options.has_members,
+        .is_chaos = options.mode == MODE_CHAOS,
+    };
+    struct plan *plan = mem_calloc(1, sizeof *plan);
+    plan_make(&plan_options, plan);
+    char *text = plan_print(plan);
+    (void)printf("%s\n", text);
+    mem_free(text);
+    mem_free(plan);
+    return 0;
 }
 
 int
 main(int argc, char **argv)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct settings t = {
-        .options = {.nodes = 3, .duration_ms = 10000},
+    static struct command c;
+    c.run = (struct run_settings){
+        .program = argv[0],
+        .options = {.duration_ms = 10000},
         .from = 1,
         .seeds = 200,
         .jobs = cores > 0 ? (uint64_t)cores : 1,
         .is_both = true,
+        .is_mixed = true,
+        .wants_shrink = true,
     };
-    static struct run run;
-    parse(&t, argc, argv);
-    if (t.is_single)
-        return run_single(&t);
-    run.settings = &t;
-    run.program = argv[0];
-    run.next = t.from;
-    run.end_secs = t.minutes > 0 ? now_secs() + t.minutes * 60 : 0;
-    run_all(&run);
-    return report(&run);
+    parse(&c, argc, argv);
+    switch (c.action) {
+    case ACTION_SINGLE:
+        return do_single(&c);
+    case ACTION_MUTANTS:
+        return do_mutants(&c);
+    case ACTION_PLAN:
+        return do_plan(&c);
+    case ACTION_SHRINK:
+        run_options(&c.run, c.run.from, &c.run.options);
+        shrink(&c.run, &c.run.options);
+        return 0;
+    case ACTION_MANY:
+        break;
+    }
+    return do_many(&c.run);
 }

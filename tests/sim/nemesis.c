@@ -1,308 +1,450 @@
-/* Nemesis: what goes wrong, until the heal. The seed weighs the kinds of faults.
+/* Nemesis: carries out the plan (plan.h), until the heal.
  *
  * MODE_KILLS promises nothing lost of durability 1 when one machine at a time goes
  * down: a machine crashes only when all others are up and have recovered, and while one
- * recovers no process is killed. */
+ * recovers no process is killed. Data is set aside on one node at a time in both modes:
+ * on two it may be the last copy. What is not allowed, or not possible, is passed over.
+ */
+#include "base/mem.h"
 #include "raft/rlog.h"
 #include "sim.h"
 
 #include <string.h>
 
-enum fault {
-    FAULT_KILL_ANY,
-    FAULT_KILL_LEADER,
-    FAULT_KILL_FOLLOWER,
-    FAULT_KILL_MANY,
-    FAULT_CRASH,
-    FAULT_CUT_SOME,
-    FAULT_CUT_OFF,
-    FAULT_CUT_LEADER,
-    FAULT_UNCUT,
-    FAULT_LOSS,
-    FAULT_PAUSE,
-    FAULT_PAUSE_LEADER,
-    FAULT_STALL,
-    FAULT_JUMP,
-    FAULT_TRANSFER,
-    FAULT_CLIENTS,
-    FAULT_SQUEEZE,
-    FAULT_COUNT,
+#define WEATHERS 4 /* LOSS, SLOW, TWICE, SHUFFLE */
+
+struct sim_nemesis {
+    struct plan plan;
+    uint32_t seen[PLAN_FAULTS_MAX]; /* of the trigger, since its time */
+    bool is_awaited[TRIGGER_COUNT];
+    uint64_t cut_until_us[SIM_NODES_MAX + 1][SIM_NODES_MAX + 1];
+    uint64_t flap_until_us[SIM_NODES_MAX + 1];
+    uint64_t flap_us[SIM_NODES_MAX + 1];
+    uint64_t weather_until_us[WEATHERS];
+    uint32_t weather[WEATHERS];
+    uint32_t marked;
 };
+
+/* A fault that is carried out, and on whom. */
+struct deed {
+    const struct fault *fault;
+    struct sim_node *who;  /* NULL: nobody */
+    struct sim_node *peer; /* the same */
+};
+
+/* --- who --- */
 
 static bool
 all_well(const struct sim *s)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++)
-        if (!s->nodes[i].is_alive || s->nodes[i].is_crashed)
+    for (uint32_t i = 1; i <= s->node_count; i++) {
+        const struct sim_node *n = &s->nodes[i];
+        if (n->is_member &&
+            (!n->is_alive || n->is_crashed || n->is_failing || n->is_blank))
             return false;
+    }
     return true;
 }
 
 static bool
 one_recovers(const struct sim *s)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++)
-        if (s->nodes[i].is_crashed)
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        if (s->nodes[i].is_crashed || s->nodes[i].is_failing || s->nodes[i].is_blank)
             return true;
     return false;
 }
 
-static void
-take_down(struct sim *s, struct sim_node *n, bool is_machine)
+static uint32_t
+member_count(const struct sim *s)
 {
-    bool is_kills = s->options.mode == MODE_KILLS;
-    if (!n->is_alive || (is_kills && one_recovers(s)))
-        return;
-    if (is_kills && is_machine && (!all_well(s) || s->options.nodes == 1))
-        return;
-    sim_node_kill(s, n, is_machine);
-    if (is_machine)
-        s->counts.crashes++;
-    else
-        s->counts.kills++;
-    uint64_t down_us = sim_chance(s, 150) ? sim_range(s, 2500000, 7000000)
-                                          : sim_range(s, 20000, 2500000);
-    if (s->squeeze != 0)
-        down_us = sim_range(s, 5000, 100000);
-    sim_push(s, s->now_us + down_us,
+    uint32_t count = 0;
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        count += s->nodes[i].is_member;
+    return count;
+}
+
+/* The k-th member behind that node, by id and round. */
+static struct sim_node *
+behind(struct sim *s, uint32_t id, uint32_t k)
+{
+    uint32_t members = member_count(s);
+    if (members == 0 || k == 0)
+        return k == 0 && id != 0 ? &s->nodes[id] : NULL;
+    for (uint32_t left = (k - 1) % members + 1; left > 0;) {
+        id = id % s->node_count + 1;
+        left -= s->nodes[id].is_member;
+    }
+    return &s->nodes[id];
+}
+
+static struct sim_node *
+resolve(struct sim *s, struct who who, uint32_t it, uint32_t peer)
+{
+    struct sim_node *leader = sim_leader(s);
+    switch (who.kind) {
+    case WHO_NODE:
+        return who.number >= 1 && who.number <= s->node_count ? &s->nodes[who.number]
+                                                              : NULL;
+    case WHO_LEADER:
+        return leader;
+    case WHO_FOLLOWER:
+        return leader == NULL ? NULL : behind(s, leader->id, who.number);
+    case WHO_MARKED:
+        return s->nemesis->marked == 0 ? NULL
+                                       : behind(s, s->nemesis->marked, who.number);
+    case WHO_IT:
+        return it == 0 ? NULL : &s->nodes[it];
+    case WHO_PEER:
+        return peer == 0 ? NULL : &s->nodes[peer];
+    case WHO_NOBODY:
+    case WHO_ALL:
+        break;
+    }
+    return NULL;
+}
+
+/* --- processes and machines --- */
+
+static void
+restart_in(struct sim *s, const struct sim_node *n, uint64_t us)
+{
+    sim_push(s, s->now_us + us,
              &(struct sim_event){.type = EVENT_RESTART,
                                  .target = n->id,
                                  .incarnation = n->incarnation});
 }
 
-static void
-pause_node(struct sim *s, struct sim_node *n)
+static bool
+may_fall(const struct sim *s, const struct sim_node *n, bool is_machine)
 {
-    uint64_t length =
-        sim_chance(s, 500) ? sim_range(s, 10000, 400000) : sim_range(s, 10000, 4000000);
-    if (sim_chance(s, 200))
-        length = sim_range(s, 2500000, 6000000);
-    if (!n->is_alive || s->now_us < n->backlog_us || s->now_us < n->paused_until_us)
-        return;
-    sim_log(s, "n%u stops for %llu ms", n->id, (unsigned long long)length / 1000);
-    n->paused_until_us = s->now_us + length;
-    s->counts.pauses++;
-    sim_conns_paused(s, n, length);
+    if (n == NULL || !n->is_alive || n->is_dying)
+        return false;
+    if (s->options.mode == MODE_CHAOS)
+        return true;
+    if (is_machine)
+        return all_well(s) && member_count(s) >= 3;
+    return !one_recovers(s);
+}
+
+static bool
+take_down(struct sim *s, const struct deed *d, bool is_machine)
+{
+    if (!may_fall(s, d->who, is_machine))
+        return false;
+    sim_node_kill(s, d->who, is_machine);
+    s->machine_crashes += is_machine;
+    restart_in(s, d->who, d->fault->length_ms * 1000);
+    return true;
+}
+
+/* Found at the next start: what is left of the data is worth nothing. */
+static bool
+flip(struct sim *s, const struct deed *d)
+{
+    if (d->who == NULL || !d->who->is_member || !all_well(s) || member_count(s) < 3)
+        return false;
+    sim_node_kill(s, d->who, false);
+    sim_node_set_aside(s, d->who);
+    restart_in(s, d->who, d->fault->length_ms * 1000);
+    return true;
+}
+
+static bool
+fail_sync(struct sim *s, const struct deed *d)
+{
+    if (!may_fall(s, d->who, true) || d->who->is_failing)
+        return false;
+    d->who->is_failing = true;
+    d->who->restart_us = d->fault->length_ms * 1000;
+    return true;
+}
+
+static bool
+pause_node(struct sim *s, const struct deed *d)
+{
+    struct sim_node *n = d->who;
+    uint64_t length_us = d->fault->length_ms * 1000;
+    if (n == NULL || !n->is_alive || s->now_us < n->backlog_us ||
+        s->now_us < n->paused_until_us)
+        return false;
+    n->paused_until_us = s->now_us + length_us;
+    sim_conns_paused(s, n, length_us);
+    return true;
+}
+
+/* --- links --- */
+
+bool
+sim_is_cut(const struct sim *s, uint32_t from, uint32_t to)
+{
+    const struct sim_nemesis *x = s->nemesis;
+    uint64_t now = s->now_us;
+    if (now < x->cut_until_us[from][to])
+        return true;
+    return (now < x->flap_until_us[from] && now / x->flap_us[from] % 2 == 0) ||
+           (now < x->flap_until_us[to] && now / x->flap_us[to] % 2 == 0);
 }
 
 static void
-cut_node(struct sim *s, struct sim_node *n, uint32_t permille)
+cut(struct sim *s, uint32_t from, uint32_t to, uint64_t length_ms)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++) {
-        s->is_cut[n->id][i] = sim_chance(s, permille);
-        s->is_cut[i][n->id] = sim_chance(s, permille);
+    uint64_t until_us = s->now_us + length_ms * 1000;
+    if (s->nemesis->cut_until_us[from][to] < until_us)
+        s->nemesis->cut_until_us[from][to] = until_us;
+}
+
+static bool
+isolate(struct sim *s, const struct deed *d, bool is_from, bool is_to)
+{
+    if (d->who == NULL)
+        return false;
+    for (uint32_t i = 1; i <= s->node_count; i++) {
+        if (is_from)
+            cut(s, d->who->id, i, d->fault->length_ms);
+        if (is_to)
+            cut(s, i, d->who->id, d->fault->length_ms);
     }
-    sim_log(s, "n%u is cut off (%u)", n->id, permille);
-    s->counts.cuts++;
+    return true;
 }
 
-static void
-transfer(struct sim *s, struct sim_node *leader)
+static bool
+cut_one(struct sim *s, const struct deed *d)
 {
-    uint64_t target = sim_chance(s, 500) ? 0 : sim_range(s, 1, s->options.nodes);
-    if (target == leader->id)
-        target = 0;
-    enum status st =
-        rlog_transfer(replica_rlog(leader->replica), target, sim_node_now_ms(s));
-    sim_log(s, "n%u hands over to %llu: %s", leader->id, (unsigned long long)target,
-            status_name(st));
-    s->counts.transfers += st == ST_OK;
-    sim_node_wake(s, leader);
+    if (d->who == NULL || d->peer == NULL)
+        return false;
+    cut(s, d->who->id, d->peer->id, d->fault->length_ms);
+    return true;
 }
 
-static void
-jump(struct sim *s, struct sim_node *n)
+static bool
+flap(struct sim *s, const struct deed *d)
 {
-    uint64_t by = sim_range(s, 0, 7200000);
-    n->clock_skew_ms = by; /* the others are near 3,600,000 or 0 */
-    sim_log(s, "n%u wall clock +%llu ms", n->id, (unsigned long long)by);
-    s->counts.jumps++;
+    if (d->who == NULL || d->fault->value <= 0)
+        return false;
+    s->nemesis->flap_until_us[d->who->id] = s->now_us + d->fault->length_ms * 1000;
+    s->nemesis->flap_us[d->who->id] = (uint64_t)d->fault->value * 1000;
+    return true;
 }
 
-static void
-lose(struct sim *s)
+static bool
+uncut(struct sim *s)
 {
-    s->drop_permille = sim_chance(s, 500) ? 0 : (uint32_t)sim_range(s, 0, 200);
-    s->slow_permille = sim_chance(s, 500) ? 5 : (uint32_t)sim_range(s, 0, 200);
-    sim_log(s, "links: %u lost, %u slow", s->drop_permille, s->slow_permille);
+    memset(s->nemesis->cut_until_us, 0, sizeof s->nemesis->cut_until_us);
+    memset(s->nemesis->flap_until_us, 0, sizeof s->nemesis->flap_until_us);
+    return true;
 }
 
-static void
-cut_some(struct sim *s)
+static bool
+set_weather(struct sim *s, const struct fault *f)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++)
-        for (uint32_t j = 1; j <= s->options.nodes; j++)
-            s->is_cut[i][j] = sim_chance(s, 250);
-    sim_log(s, "some links are cut");
-    s->counts.cuts++;
+    uint32_t i = f->kind - FAULT_LOSS;
+    s->nemesis->weather_until_us[i] = s->now_us + f->length_ms * 1000;
+    s->nemesis->weather[i] = (uint32_t)f->value;
+    return true;
 }
 
-static void
-kill_many(struct sim *s, bool is_machine)
+uint32_t
+sim_weather(const struct sim *s, enum fault_kind kind)
 {
-    uint32_t permille = sim_chance(s, 500) ? 1000 : 600;
-    for (uint32_t i = 1; i <= s->options.nodes; i++)
-        if (sim_chance(s, permille))
-            take_down(s, &s->nodes[i], is_machine);
+    uint32_t i = kind - FAULT_LOSS;
+    uint32_t permille =
+        s->now_us < s->nemesis->weather_until_us[i] ? s->nemesis->weather[i] : 0;
+    return kind == FAULT_SLOW && permille < 5 ? 5 : permille;
 }
 
-static void
-push_next(struct sim *s)
+/* --- the rest --- */
+
+static bool
+disturb_disk(struct sim *s, const struct deed *d)
 {
-    uint64_t wait = sim_range(s, 30000, sim_chance(s, 300) ? 2000000 : 600000);
-    sim_push(s, s->now_us + wait, &(struct sim_event){.type = EVENT_NEMESIS});
+    uint64_t until_us = s->now_us + d->fault->length_ms * 1000;
+    if (d->who == NULL)
+        return false;
+    if (d->fault->kind == FAULT_STALL)
+        sim_disk_stall(d->who->disk, until_us);
+    else if (d->fault->kind == FAULT_FULL)
+        sim_disk_fill(d->who->disk, until_us);
+    else
+        sim_disk_slow(d->who->disk, until_us, (uint64_t)d->fault->value);
+    return true;
 }
 
-/* Four steps that look for what hangs on one machine: a follower is cut off, the other
- * loses its machine and comes back, and must then do without the leader. */
-static void
-squeeze(struct sim *s)
+static bool
+jump(struct sim *s, const struct deed *d)
 {
-    uint64_t wait = 0;
-    struct sim_node *leader = &s->nodes[s->squeeze_leader];
-    uint32_t other = s->squeeze_leader % 3 + 1;
-    uint32_t last = other % 3 + 1;
-    switch (s->squeeze) {
-    case 1:
-        cut_node(s, &s->nodes[last], 1000);
-        wait = sim_range(s, 20000, 300000);
-        break;
-    case 2:
-        take_down(s, &s->nodes[other], true);
-        wait = sim_range(s, 10000, 200000);
-        break;
-    case 3:
-        memset(s->is_cut, 0, sizeof s->is_cut);
-        if (s->options.mode == MODE_CHAOS && sim_chance(s, 500))
-            take_down(s, leader, sim_chance(s, 500));
-        else if (sim_chance(s, 300))
-            pause_node(s, leader);
-        else
-            cut_node(s, leader, 1000);
-        wait = sim_range(s, 500000, 2500000);
-        break;
-    default:
-        memset(s->is_cut, 0, sizeof s->is_cut);
-        s->squeeze = 0;
-        push_next(s);
-        return;
-    }
-    s->squeeze++;
-    sim_push(s, s->now_us + wait, &(struct sim_event){.type = EVENT_NEMESIS});
+    if (d->who == NULL)
+        return false;
+    sim_node_set_clock(s, d->who, d->fault->value);
+    return true;
 }
 
-static void
-begin_squeeze(struct sim *s, const struct sim_node *leader)
+static bool
+transfer(struct sim *s, const struct deed *d)
 {
-    if (s->options.nodes != 3 || !all_well(s))
-        return;
-    s->squeeze = 1;
-    s->squeeze_leader = leader->id;
-    memset(s->is_cut, 0, sizeof s->is_cut);
-}
-
-static void
-do_fault(struct sim *s, enum fault fault)
-{
-    struct sim_node *n = &s->nodes[sim_range(s, 1, s->options.nodes)];
     struct sim_node *leader = sim_leader(s);
-    switch (fault) {
-    case FAULT_KILL_LEADER:
-        if (leader != NULL)
-            take_down(s, leader, false);
-        break;
-    case FAULT_KILL_FOLLOWER:
-        if (n == leader)
-            break;
-        take_down(s, n, false);
-        break;
-    case FAULT_KILL_ANY:
-        take_down(s, n, false);
-        break;
-    case FAULT_KILL_MANY:
-        kill_many(s, s->options.mode == MODE_CHAOS && sim_chance(s, 500));
-        break;
+    if (leader == NULL || leader->is_dying)
+        return false;
+    uint64_t target = d->who == NULL || d->who == leader ? 0 : d->who->id;
+    enum status st = replica_transfer(leader->replica, target, sim_node_now_ms(s));
+    if (!leader->is_dying)
+        sim_node_wake(s, leader);
+    return st == ST_OK;
+}
+
+static bool
+cut_clients(struct sim *s, const struct fault *f)
+{
+    for (int64_t i = 0; i < f->value; i++)
+        sim_conns_cut_one(s);
+    return true;
+}
+
+static bool
+carry_out(struct sim *s, const struct deed *d)
+{
+    switch (d->fault->kind) {
+    case FAULT_KILL:
+        return take_down(s, d, false);
     case FAULT_CRASH:
-        take_down(s, n, true);
-        break;
-    case FAULT_CUT_SOME:
-        cut_some(s);
-        break;
-    case FAULT_CUT_OFF:
-        cut_node(s, n, 700);
-        break;
-    case FAULT_CUT_LEADER:
-        if (leader != NULL)
-            cut_node(s, leader, 1000);
-        break;
-    case FAULT_UNCUT:
-        memset(s->is_cut, 0, sizeof s->is_cut);
-        break;
-    case FAULT_LOSS:
-        lose(s);
-        break;
+        return take_down(s, d, true);
+    case FAULT_FLIP:
+        return flip(s, d);
+    case FAULT_EIO:
+        return fail_sync(s, d);
     case FAULT_PAUSE:
-        pause_node(s, n);
-        break;
-    case FAULT_PAUSE_LEADER:
-        if (leader != NULL)
-            pause_node(s, leader);
-        break;
+        return pause_node(s, d);
+    case FAULT_ISOLATE:
+        return isolate(s, d, true, true);
+    case FAULT_MUTE:
+        return isolate(s, d, true, false);
+    case FAULT_DEAF:
+        return isolate(s, d, false, true);
+    case FAULT_CUT:
+        return cut_one(s, d);
+    case FAULT_FLAP:
+        return flap(s, d);
+    case FAULT_UNCUT:
+        return uncut(s);
+    case FAULT_LOSS:
+    case FAULT_SLOW:
+    case FAULT_TWICE:
+    case FAULT_SHUFFLE:
+        return set_weather(s, d->fault);
     case FAULT_STALL:
-        s->stop_disk_until_us[n->id] = s->now_us + sim_range(s, 100000, 2500000);
-        s->counts.stalls++;
-        break;
+    case FAULT_SLUGGISH:
+    case FAULT_FULL:
+        return disturb_disk(s, d);
     case FAULT_JUMP:
-        jump(s, n);
-        break;
+        return jump(s, d);
     case FAULT_TRANSFER:
-        if (leader != NULL)
-            transfer(s, leader);
-        break;
+        return transfer(s, d);
     case FAULT_CLIENTS:
-        for (uint64_t i = sim_range(s, 1, 3); i > 0; i--)
-            sim_conns_cut_one(s);
-        s->counts.client_cuts++;
+        return cut_clients(s, d->fault);
+    case FAULT_MARK:
+        s->nemesis->marked = d->who == NULL ? 0 : d->who->id;
+        return d->who != NULL;
+    case FAULT_GROW:
+    case FAULT_SHRINK:
+    case FAULT_REPLACE:
+        return sim_operator_ask(s, d->fault->kind, d->who, d->fault->value != 0);
+    case FAULT_KIND_COUNT:
         break;
-    case FAULT_SQUEEZE:
-        if (leader != NULL)
-            begin_squeeze(s, leader);
-        break;
-    case FAULT_COUNT:
-        break;
+    }
+    return false;
+}
+
+static void
+attempt(struct sim *s, struct deed d)
+{
+    char text[160];
+    fault_print(d.fault, text, sizeof text);
+    sim_log(s, "!! %s%s%.*s", text, d.who == NULL ? "" : ": n", d.who == NULL ? 0 : 1,
+            d.who == NULL ? "" : &"012345"[d.who->id]);
+    if (!carry_out(s, &d)) {
+        sim_log(s, "!! passed over");
+        s->counts.passed_over++;
+        return;
+    }
+    s->counts.faults[d.fault->kind]++;
+    s->counts.triggered += d.fault->trigger != TRIGGER_NONE;
+}
+
+/* number: the fault, then it and its peer. */
+void
+sim_fault(struct sim *s, const struct sim_event *event)
+{
+    const struct fault *f = &s->nemesis->plan.faults[event->number & 0xffffff];
+    uint32_t it = (uint32_t)(event->number >> 24) & 0xf;
+    uint32_t peer = (uint32_t)(event->number >> 28) & 0xf;
+    struct deed d = {.fault = f};
+    if (s->is_healed)
+        return;
+    d.peer = resolve(s, f->peer, it, peer);
+    if (f->who.kind != WHO_ALL) {
+        d.who = resolve(s, f->who, it, peer);
+        attempt(s, d);
+        return;
+    }
+    for (uint32_t i = 1; i <= s->node_count; i++) {
+        d.who = &s->nodes[i];
+        if (d.who->is_member)
+            attempt(s, d);
     }
 }
 
-/* Each seed has its own weights: some kinds do not happen at all. */
-static uint64_t
-weight(const struct sim *s, uint32_t fault)
+static void
+push_fault(struct sim *s, uint64_t at_us, uint32_t i, uint32_t it, uint32_t peer)
 {
-    uint64_t z = (s->options.seed * FAULT_COUNT + fault) * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    uint64_t x = (z ^ (z >> 27)) % 8;
-    if (fault == FAULT_UNCUT)
-        return 6;
-    return x < 2 ? 0 : x - 1;
+    sim_push(
+        s, at_us,
+        &(struct sim_event){.type = EVENT_FAULT,
+                            .number = i | (uint64_t)it << 24 | (uint64_t)peer << 28});
 }
 
 void
-sim_nemesis(struct sim *s)
+sim_trigger(struct sim *s, enum trigger trigger, uint32_t it, uint32_t peer)
 {
-    uint64_t sum = 0;
-    if (s->is_healed)
+    struct sim_nemesis *x = s->nemesis;
+    if (s->is_healed || !x->is_awaited[trigger])
         return;
-    if (s->squeeze != 0) {
-        squeeze(s);
-        return;
+    for (uint32_t i = 0; i < x->plan.count; i++) {
+        const struct fault *f = &x->plan.faults[i];
+        if (f->trigger != trigger || s->now_us < f->at_ms * 1000)
+            continue;
+        if (++x->seen[i] == f->nth)
+            push_fault(s, s->now_us + f->delay_ms * 1000, i, it, peer);
     }
-    for (uint32_t f = 0; f < FAULT_COUNT; f++)
-        sum += weight(s, f);
-    uint64_t x = sim_range(s, 0, sum - 1);
-    uint32_t fault = 0;
-    while (x >= weight(s, fault))
-        x -= weight(s, fault++);
-    do_fault(s, (enum fault)fault);
-    push_next(s);
+}
+
+void
+sim_nemesis_open(struct sim *s)
+{
+    struct sim_nemesis *x = mem_calloc(1, sizeof *x);
+    const struct plan_options options = {
+        .seed = s->options.seed,
+        .duration_ms = s->options.duration_ms,
+        .nodes = s->options.nodes,
+        .has_members = s->options.has_members,
+        .is_chaos = s->options.mode == MODE_CHAOS,
+    };
+    s->nemesis = x;
+    if (s->options.plan != NULL)
+        x->plan = *s->options.plan;
+    else
+        plan_make(&options, &x->plan);
+    for (uint32_t i = 0; i < x->plan.count; i++) {
+        const struct fault *f = &x->plan.faults[i];
+        x->is_awaited[f->trigger] = true;
+        if (f->trigger == TRIGGER_NONE)
+            push_fault(s, f->at_ms * 1000, i, 0, 0);
+    }
+}
+
+void
+sim_nemesis_close(struct sim *s)
+{
+    mem_free(s->nemesis);
 }
 
 /* Twice: first the faults end, then publishing does. */
@@ -314,9 +456,8 @@ sim_heal(struct sim *s)
         return;
     }
     s->is_healed = true;
-    sim_log(s, "heal");
-    memset(s->is_cut, 0, sizeof s->is_cut);
-    s->drop_permille = 0;
-    s->slow_permille = 5;
+    sim_log(s, "!! heal");
+    (void)uncut(s);
+    memset(s->nemesis->weather_until_us, 0, sizeof s->nemesis->weather_until_us);
     sim_push(s, s->now_us + SIM_STOP_US, &(struct sim_event){.type = EVENT_HEAL});
 }

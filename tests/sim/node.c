@@ -16,7 +16,8 @@ sim_node_now_ms(const struct sim *s)
 static uint64_t
 wall_ms(const struct sim *s, const struct sim_node *n)
 {
-    return UINT64_C(1790000000000) + s->now_us / 1000 + n->clock_skew_ms;
+    return (uint64_t)(INT64_C(1790000000000) + (int64_t)(s->now_us / 1000) +
+                      n->clock_skew_ms);
 }
 
 static void
@@ -36,6 +37,7 @@ begin_reign(struct sim *s, struct sim_node *n)
     }
     s->reigns[n->reign] = (struct sim_reign){.began_us = s->now_us};
     s->counts.reigns++;
+    sim_trigger(s, TRIGGER_SERVING, n->id, 0);
 }
 
 static void
@@ -70,7 +72,7 @@ fatal_cb(void *ctx, enum status why, const char *what)
     struct sim_node *n = ctx;
     struct sim *s = n->sim;
     /* After several machine crashes a node may have applied what is gone. */
-    if (s->options.mode == MODE_KILLS || s->counts.crashes == 0)
+    if (!n->is_failing && (s->options.mode == MODE_KILLS || s->machine_crashes == 0))
         sim_violation(s, "node %u: fatal: %s: %s", n->id, status_name(why), what);
     sim_log(s, "n%u fatal: %s: %s", n->id, status_name(why), what);
     s->counts.fatals++;
@@ -82,20 +84,30 @@ fatal_cb(void *ctx, enum status why, const char *what)
 }
 
 static void
+elected(struct sim *s, struct sim_node *n)
+{
+    s->counts.elections++;
+    oracle_elected(s->oracle, s, n);
+    sim_trigger(s, TRIGGER_ELECTED, n->id, 0);
+}
+
+static void
 event_cb(void *ctx, const char *event, const char *fields)
 {
     struct sim_node *n = ctx;
     struct sim *s = n->sim;
     sim_log(s, "n%u %s %s", n->id, event, fields);
     if (strcmp(event, "leader.elected") == 0)
-        s->counts.elections++;
+        elected(s, n);
     if (strcmp(event, "snapshot.encoded") == 0)
         s->counts.snapshots++;
     if (strcmp(event, "leader.frozen") == 0)
         s->counts.freezes++;
     /* replica is NULL while it opens: that is a restart, not an install. */
-    if (strcmp(event, "snapshot.restored") == 0 && n->replica != NULL)
+    if (strcmp(event, "snapshot.restored") == 0 && n->replica != NULL) {
         s->counts.installs++;
+        s->has_restarted = true;
+    }
     /* Here the state is exactly what is committed, on a leader too. */
     if (n->replica != NULL && (strcmp(event, "snapshot.begun") == 0 ||
                                strcmp(event, "snapshot.restored") == 0))
@@ -131,6 +143,7 @@ open_replica(struct sim *s, struct sim_node *n)
                 .grace_ms = grace_ms(s, n),
                 .seed = sim_random(s),
                 .is_crashed = n->is_crashed,
+                .is_rejoining = n->is_blank,
             },
         .broker =
             {
@@ -159,7 +172,9 @@ void
 sim_node_start(struct sim *s, struct sim_node *n)
 {
     n->incarnation++;
-    n->started_us = s->now_us;
+    n->started_us = n->last_turn_us = s->now_us;
+    n->members_index = n->seen_applied = 0;
+    s->has_restarted = s->has_restarted || s->now_us > 0;
     n->is_alive = true;
     n->is_dying = false;
     n->is_serving = false;
@@ -172,6 +187,7 @@ sim_node_start(struct sim *s, struct sim_node *n)
     open_replica(s, n);
     sim_links_update(s);
     sim_node_wake(s, n);
+    sim_trigger(s, TRIGGER_START, n->id, 0);
 }
 
 void
@@ -179,7 +195,7 @@ sim_node_kill(struct sim *s, struct sim_node *n, bool is_machine)
 {
     sim_log(s, "n%u %s", n->id, is_machine ? "MACHINE CRASH" : "kill");
     n->is_alive = false;
-    n->is_serving = false;
+    n->is_serving = n->is_failing = false;
     end_reign(s, n);
     if (is_machine)
         n->is_crashed = true;
@@ -193,21 +209,50 @@ sim_node_kill(struct sim *s, struct sim_node *n, bool is_machine)
     sim_links_update(s);
 }
 
+void
+sim_node_set_aside(struct sim *s, struct sim_node *n)
+{
+    sim_log(s, "n%u data is set aside", n->id);
+    sim_disk_wipe(n->disk, false);
+    n->is_crashed = n->is_blank = !mutant_breaks(BROKEN_REJOIN);
+    n->fatal_count = 0;
+    s->counts.rejoins++;
+}
+
+void
+sim_node_set_clock(struct sim *s, struct sim_node *n, int64_t skew_ms)
+{
+    n->clock_skew_ms = skew_ms;
+    if (skew_ms < s->skew_least_ms)
+        s->skew_least_ms = skew_ms;
+    if (skew_ms > s->skew_most_ms)
+        s->skew_most_ms = skew_ms;
+}
+
+static bool
+another_is_blank(const struct sim *s, const struct sim_node *n)
+{
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        if (i != n->id && s->nodes[i].is_blank)
+            return true;
+    return false;
+}
+
 /* What an operator does (raft-notes 6): the first times, start again; then move the
- * data aside, keep term and vote, and come back blank and gated. */
+ * data aside, keep term and vote, and come back blank and gated; never on two nodes at
+ * once. After a sync that failed nothing that was not synced counts. */
 void
 sim_node_die(struct sim *s, struct sim_node *n)
 {
-    bool is_wiped = n->fatal_count > 2;
-    sim_node_kill(s, n, false);
-    if (is_wiped) {
-        sim_log(s, "n%u is wiped", n->id);
-        sim_disk_wipe(n->disk);
-        n->is_crashed = n->is_blank = true;
-        n->fatal_count = 0;
-        s->counts.wipes++;
-    }
-    sim_push(s, s->now_us + sim_range(s, 20000, 500000),
+    bool is_failing = n->is_failing;
+    bool is_worthless = !is_failing && n->fatal_count > 2 && !another_is_blank(s, n);
+    uint64_t down_us = n->restart_us != 0 ? n->restart_us : sim_range(s, 20000, 500000);
+    n->restart_us = 0;
+    sim_node_kill(s, n, is_failing);
+    s->machine_crashes += is_failing;
+    if (is_worthless)
+        sim_node_set_aside(s, n);
+    sim_push(s, s->now_us + down_us,
              &(struct sim_event){.type = EVENT_RESTART,
                                  .target = n->id,
                                  .incarnation = n->incarnation});
@@ -241,8 +286,8 @@ sim_queue(struct sim_node *n)
 struct sim_node *
 sim_leader(struct sim *s)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++)
-        if (s->nodes[i].is_alive && s->nodes[i].is_serving &&
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        if (s->nodes[i].is_alive && s->nodes[i].is_serving && !s->nodes[i].is_dying &&
             s->now_us >= s->nodes[i].paused_until_us)
             return &s->nodes[i];
     return NULL;
@@ -280,21 +325,42 @@ answer_passwords(struct sim_node *n)
 {
     struct broker *b = replica_broker(n->replica);
     struct verify v;
+    if (replica_is_handing_over(n->replica))
+        return;
     while (broker_take_verify(b, &v))
         broker_verified(b, v.conn, true);
+}
+
+/* P3, by the simulator's own reckoning: a leader that was stopped, or has been alone,
+ * must show first that it still leads. */
+static void
+check_silent(struct sim *s, struct sim_node *n)
+{
+    struct rlog_status log;
+    uint64_t now_ms = sim_node_now_ms(s);
+    rlog_get_status(replica_rlog(n->replica), &log);
+    uint64_t gap_us = s->now_us - n->last_turn_us;
+    if (gap_us > SIM_ELECTION_MS * 500 + 1000)
+        sim_violation(s, "silent: node %u speaks after a gap of %llu us", n->id,
+                      (unsigned long long)gap_us);
+    if (log.role == RLOG_LEADER && now_ms > log.majority_heard_ms + SIM_ELECTION_MS)
+        sim_violation(s, "silent: node %u speaks, a majority was heard %llu ms ago",
+                      n->id, (unsigned long long)(now_ms - log.majority_heard_ms));
 }
 
 static void
 let_out(struct sim *s, struct sim_node *n)
 {
     struct mail_chain chain = {0};
-    if (s->options.mutant == MUTANT_FROZEN) {
+    if (mutant_breaks(BROKEN_FROZEN)) {
         broker_hold(replica_broker(n->replica), false);
         broker_take_parcels(replica_broker(n->replica), &chain);
     } else {
         replica_take_parcels(n->replica, sim_node_now_ms(s), &chain);
     }
     struct mail *mail = chain.first;
+    if (mail != NULL)
+        check_silent(s, n);
     while (mail != NULL) {
         struct mail *next = mail->next;
         sim_conns_deliver(s, n, (struct parcel *)(void *)mail);
@@ -314,18 +380,28 @@ take_requests(struct sim *s, struct sim_node *n)
     (void)s;
 }
 
+/* What others wait for. */
+static void
+watch(struct sim *s, struct sim_node *n)
+{
+    struct rlog_status log;
+    rlog_get_status(replica_rlog(n->replica), &log);
+    if (!log.is_gated && (n->is_crashed || n->is_blank)) {
+        sim_log(s, "n%u has recovered", n->id);
+        n->is_crashed = n->is_blank = false;
+        s->counts.gates++;
+        sim_trigger(s, TRIGGER_GATE, n->id, 0);
+    }
+    oracle_applied(s->oracle, s, n, &log);
+}
+
 static void
 after_turn(struct sim *s, struct sim_node *n)
 {
-    struct replica_status status;
     n->turns++;
-    if (n->turns % 64 == 0)
+    if (n->turns % 256 == 0)
         checker_node(s->checker, s, n);
-    replica_get_status(n->replica, &status);
-    if (!status.log.is_gated && (n->is_crashed || n->is_blank)) {
-        sim_log(s, "n%u has recovered", n->id);
-        n->is_crashed = n->is_blank = false;
-    }
+    watch(s, n);
     if (s->now_us > n->started_us + 3000000)
         n->fatal_count = 0;
     uint64_t at = replica_deadline(n->replica);
@@ -349,6 +425,7 @@ turn(struct sim *s, struct sim_node *n)
     if (n->is_dying)
         return;
     let_out(s, n);
+    n->last_turn_us = s->now_us;
     after_turn(s, n);
 }
 
@@ -358,7 +435,7 @@ take_frame(struct sim *s, struct sim_node *n, const struct sim_frame *f)
 {
     const struct sim_node *from = &s->nodes[f->from];
     bool is_dead = !from->is_alive || from->incarnation != f->from_incarnation;
-    if (s->is_cut[f->from][n->id] || (is_dead && !n->sees[f->from]))
+    if (sim_is_cut(s, f->from, n->id) || (is_dead && !n->sees[f->from]))
         return;
     if (rlog_receive(replica_rlog(n->replica), f->from, f->kind, f->body,
                      sim_node_now_ms(s)) != ST_OK)
@@ -404,6 +481,9 @@ sim_node_event(struct sim *s, struct sim_node *n, struct sim_event *e)
         take_request(s, n, e);
     else
         sim_disk_event(n->disk, e, replica_rlog(n->replica), sim_node_now_ms(s));
-    if (!n->is_dying)
-        sim_node_wake(s, n);
+    if (n->is_dying)
+        return;
+    if (n->is_crashed || n->is_blank)
+        watch(s, n);
+    sim_node_wake(s, n);
 }

@@ -4,7 +4,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "checker.h"
-#include "raft/guard.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,25 +91,41 @@ pop(struct sim *s)
     return top;
 }
 
+static void
+print_line(const struct sim *s, const char *format, va_list args)
+{
+    (void)printf("%10.3f ", (double)s->now_us / 1000.0);
+    (void)vprintf(format, args);
+    (void)putchar('\n');
+}
+
 void
 sim_log(struct sim *s, const char *format, ...)
 {
     va_list args;
-    if (!s->options.is_verbose)
+    if (s->options.detail < DETAIL_NODES)
         return;
-    (void)printf("%10.3f ", (double)s->now_us / 1000.0);
     va_start(args, format);
-    (void)vprintf(format, args);
+    print_line(s, format, args);
     va_end(args);
-    (void)putchar('\n');
+}
+
+void
+sim_say(struct sim *s, const char *format, ...)
+{
+    va_list args;
+    if (s->options.detail < DETAIL_ALL)
+        return;
+    va_start(args, format);
+    print_line(s, format, args);
+    va_end(args);
 }
 
 void
 sim_violation(struct sim *s, const char *format, ...)
 {
     va_list args;
-    (void)printf("VIOLATION seed %llu at %.3f ms: ",
-                 (unsigned long long)s->options.seed, (double)s->now_us / 1000.0);
+    (void)printf("VIOLATION at %.3f ms: ", (double)s->now_us / 1000.0);
     va_start(args, format);
     (void)vprintf(format, args);
     va_end(args);
@@ -182,8 +197,8 @@ dispatch(struct sim *s, struct sim_event *e)
     case EVENT_CLIENT:
         sim_client_event(s, e);
         break;
-    case EVENT_NEMESIS:
-        sim_nemesis(s);
+    case EVENT_FAULT:
+        sim_fault(s, e);
         break;
     case EVENT_RESTART:
         if (!n->is_alive && n->incarnation == e->incarnation)
@@ -192,6 +207,9 @@ dispatch(struct sim *s, struct sim_event *e)
     case EVENT_DIE:
         if (n->is_alive && n->incarnation == e->incarnation)
             sim_node_die(s, n);
+        break;
+    case EVENT_OPERATOR:
+        sim_operator_event(s);
         break;
     case EVENT_CHECK:
         checker_look(s->checker, s);
@@ -204,40 +222,27 @@ dispatch(struct sim *s, struct sim_event *e)
     }
 }
 
-/* Those that the log's own switches make. */
-static void
-set_mutant(enum sim_mutant mutant)
-{
-    static const enum rlog_guard guards[MUTANT_COUNT] = {
-        [MUTANT_APPLY] = RLOG_GUARD_R7,       [MUTANT_GATE] = RLOG_GUARD_GATE,
-        [MUTANT_ACK] = RLOG_GUARD_R3,         [MUTANT_BUMP] = RLOG_GUARD_GATE_BUMP,
-        [MUTANT_TERM] = RLOG_GUARD_GATE_TERM, [MUTANT_STALE] = RLOG_GUARD_R4,
-        [MUTANT_G1] = RLOG_GUARD_G1,          [MUTANT_G4] = RLOG_GUARD_G4,
-        [MUTANT_R8] = RLOG_GUARD_R8,
-    };
-    bool is_guard =
-        mutant == MUTANT_APPLY || mutant == MUTANT_GATE || mutant > MUTANT_FROZEN;
-    rlog_test_switch_off(is_guard ? UINT64_C(1) << guards[mutant] : 0);
-}
-
 static void
 open_world(struct sim *s)
 {
     struct rlog_members members = {0};
+    int64_t skew = sim_chance(s, 500) ? 3000 : 20;
     for (uint32_t i = 1; i <= s->options.nodes; i++) {
         struct rlog_member *m = &members.members[members.count++];
         m->id = i;
         m->is_voter = true;
         (void)snprintf(m->address, sizeof m->address, "node-%u:1", i);
     }
-    for (uint32_t i = 1; i <= s->options.nodes; i++) {
+    for (uint32_t i = 1; i <= s->node_count; i++) {
         struct sim_node *n = &s->nodes[i];
         n->sim = s;
         n->id = i;
         list_init(&n->parcels);
         n->disk = sim_disk_new(s, i);
-        sim_disk_format(n->disk, &members);
-        n->clock_skew_ms = sim_range(s, 0, 3000);
+        n->is_member = i <= s->options.nodes;
+        if (n->is_member)
+            sim_disk_format(n->disk, &members);
+        sim_node_set_clock(s, n, (int64_t)sim_range(s, 0, (uint64_t)skew));
     }
     for (uint32_t i = 1; i <= s->options.nodes; i++)
         sim_node_start(s, &s->nodes[i]);
@@ -246,7 +251,7 @@ open_world(struct sim *s)
 static void
 close_world(struct sim *s)
 {
-    for (uint32_t i = 1; i <= s->options.nodes; i++) {
+    for (uint32_t i = 1; i <= s->node_count; i++) {
         if (s->nodes[i].is_alive)
             sim_node_kill(s, &s->nodes[i], false);
         sim_disk_free(s->nodes[i].disk);
@@ -257,6 +262,9 @@ close_world(struct sim *s)
     }
     sim_clients_close(s);
     sim_conns_free(s);
+    sim_operator_close(s);
+    sim_nemesis_close(s);
+    oracle_free(s->oracle);
     checker_free(s->checker);
     mem_free(s->reigns);
     mem_free(s->heap);
@@ -283,28 +291,43 @@ run_events(struct sim *s)
     }
 }
 
-void
-sim_run(const struct sim_options *options, struct sim_result *ret_result)
+static struct sim *
+make_world(const struct sim_options *options)
 {
     struct sim *s = mem_calloc(1, sizeof *s);
     s->options = *options;
-    s->random = options->seed * 2654435761u + 88172645463325252u;
-    s->slow_permille = 5;
+    s->random = options->world * 2654435761u + 88172645463325252u;
+    s->node_count = (uint32_t)options->nodes;
+    if (options->has_members)
+        s->node_count =
+            s->node_count + 2 < SIM_NODES_MAX ? s->node_count + 2 : SIM_NODES_MAX;
     s->is_paced = sim_chance(s, 150);
     s->is_busy = sim_chance(s, 250);
     s->grace_ms = sim_chance(s, 500) ? 6000 : sim_range(s, 100, 1500);
     map_seed(1, 2);
-    set_mutant(options->mutant);
+    mutant_set(options->mutant);
     s->checker = checker_new();
+    s->oracle = oracle_new();
+    sim_nemesis_open(s);
+    sim_operator_open(s);
     open_world(s);
     sim_clients_open(s);
+    return s;
+}
+
+void
+sim_run(const struct sim_options *options, struct sim_result *ret_result)
+{
+    struct sim *s = make_world(options);
     uint64_t heal_us = options->duration_ms * 1000;
-    sim_push(s, 1500000, &(struct sim_event){.type = EVENT_NEMESIS});
     sim_push(s, 500000, &(struct sim_event){.type = EVENT_CHECK});
     sim_push(s, heal_us, &(struct sim_event){.type = EVENT_HEAL});
     sim_push(s, heal_us + SIM_QUIET_US, &(struct sim_event){.type = EVENT_END});
     run_events(s);
     checker_finish(s->checker, s);
+    s->counts.virtual_ms = s->now_us / 1000;
+    s->counts.events = s->event_count;
+    s->counts.entries = oracle_entries(s->oracle);
     ret_result->trace = s->trace;
     ret_result->events = s->event_count;
     ret_result->counts = s->counts;

@@ -327,6 +327,12 @@ on_world(struct stage *stage, const struct words *words)
         world_stop(w);
     else if (strcmp(what, "fail-over") == 0)
         world_fail_over(w);
+    else if (strcmp(what, "hand-over") == 0)
+        world_hand_over(w);
+    else if (strcmp(what, "pass-on") == 0)
+        (void)broker_pass_on(w->b);
+    else if (strcmp(what, "keep") == 0)
+        broker_keep(w->b);
     else if (strcmp(what, "hold") == 0)
         broker_hold(w->b, true);
     else if (strcmp(what, "unhold") == 0)
@@ -370,7 +376,8 @@ static const struct {
     {"close", on_signal},       {"progress", on_signal},   {"create", on_create},
     {"delete", on_operator},    {"redrive", on_operator},  {"take", on_log},
     {"commit", on_log},         {"commit-one", on_log},    {"lead", on_world},
-    {"stop-leading", on_world}, {"fail-over", on_world},   {"hold", on_world},
+    {"stop-leading", on_world}, {"fail-over", on_world},   {"hand-over", on_world},
+    {"pass-on", on_world},      {"keep", on_world},        {"hold", on_world},
     {"unhold", on_world},       {"barrier", on_world},     {"tick", on_tick},
     {"live", on_live},
 };

@@ -7,6 +7,7 @@ tests_unit_test_broker_SOURCES = \
 	tests/unit/broker/test_batch.c \
 	tests/unit/broker/test_bounds.c \
 	tests/unit/broker/test_clock.c \
+	tests/unit/broker/test_damaged.c \
 	tests/unit/broker/test_ids.c \
 	tests/unit/broker/test_login.c \
 	tests/unit/broker/test_model.c \

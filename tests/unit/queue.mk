@@ -12,5 +12,6 @@ tests_unit_test_queue_SOURCES = \
 	tests/unit/queue/test_journal.c \
 	tests/unit/queue/test_model.c \
 	tests/unit/queue/test_record.c \
+	tests/unit/queue/test_salvage.c \
 	tests/unit/queue/test_settings.c
 tests_unit_test_queue_LDADD = src/queue/libqueue.a src/base/libbase.a $(CHECK_LIBS) $(YAJL_LIBS)

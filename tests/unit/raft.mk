@@ -8,12 +8,15 @@ tests_unit_test_raft_SOURCES = \
 	tests/unit/raft/rig.c tests/unit/raft/rig.h \
 	tests/unit/raft/scenario.c tests/unit/raft/scenario.h \
 	tests/unit/raft/test_disk.c \
+	tests/unit/raft/test_disk_aside.c \
+	tests/unit/raft/test_disk_check.c \
 	tests/unit/raft/test_disk_damage.c \
 	tests/unit/raft/test_disk_failures.c \
 	tests/unit/raft/test_disk_install.c \
 	tests/unit/raft/test_format.c \
 	tests/unit/raft/test_gate.c \
 	tests/unit/raft/test_guards.c \
+	tests/unit/raft/test_rejoin.c \
 	tests/unit/raft/test_rlog.c \
 	tests/unit/raft/test_rules.c \
 	tests/unit/raft/test_wire.c \

@@ -71,6 +71,21 @@ START_TEST(parts_extend_to_the_whole)
 }
 END_TEST
 
+START_TEST(two_values_join_to_that_of_both_stretches)
+{
+    static uint8_t data[5000];
+    uint64_t seed = 7;
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)random_next(&seed);
+    uint32_t whole = crc32c(0, data, sizeof(data));
+    for (size_t cut = 0; cut <= sizeof(data); cut += 61)
+        ck_assert_uint_eq(crc32c_join(crc32c(0, data, cut),
+                                      crc32c(0, data + cut, sizeof(data) - cut),
+                                      sizeof(data) - cut),
+                          whole);
+}
+END_TEST
+
 Suite *
 suite_crc32c(void)
 {
@@ -78,6 +93,7 @@ suite_crc32c(void)
         the_vectors_of_rfc_3720_come_out,
         every_size_and_place_agrees_with_the_definition,
         parts_extend_to_the_whole,
+        two_values_join_to_that_of_both_stretches,
     };
     return suite_of("crc32c", tests, COUNT_OF(tests));
 }

@@ -30,6 +30,7 @@ named_login(uint64_t conn)
     memcpy(r->login->username, "anna", 4);
     r->login->username_size = 4;
     memcpy(r->login->password, "secret", 6);
+    r->login->source[0] = 6;
     r->login->password_size = 6;
     return r;
 }
@@ -45,6 +46,7 @@ START_TEST(a_password_is_verified_against_its_roles_login)
     ck_assert_ptr_eq(verify.secret, &world_queue(&w)->logins[ROLE_PUBLISHER]);
     ck_assert(slice_equal(verify.username, slice_from_text("anna")));
     ck_assert(slice_equal(verify.password, slice_from_text("secret")));
+    ck_assert_uint_eq(verify.source[0], 6);
     ck_assert(!broker_take_verify(w.b, &verify));
     broker_verified(w.b, 1, true);
     broker_verified(w.b, 1, true); /* once more: ignored */
@@ -79,6 +81,29 @@ START_TEST(verdicts_about_connections_that_are_gone_are_ignored)
     ck_assert_uint_eq(world_drain(&w), 0);
     broker_handle(w.b, &world_signal(PARCEL_CLOSED, 1)->parcel);
     broker_handle(w.b, &world_signal(PARCEL_PROGRESS, 1)->parcel);
+}
+END_TEST
+
+START_TEST(a_password_that_nobody_had_time_for_is_refused_and_may_come_again)
+{
+    struct request *r = named_login(1);
+    world_send(&w, r);
+    ck_assert(broker_is_verifying(w.b, 1));
+    ck_assert(!broker_is_verifying(w.b, 2));
+    broker_not_verified(w.b, 2); /* nobody */
+    broker_not_verified(w.b, 1);
+    ck_assert(!broker_is_verifying(w.b, 1));
+    broker_not_verified(w.b, 1); /* once more: ignored */
+    struct mail_chain chain = {NULL, NULL};
+    struct parcel *parcel = world_parcel(&w, &chain);
+    ck_assert_ptr_eq(parcel, &r->parcel);
+    ck_assert_uint_eq(r->reply.code, 503);
+    ck_assert_int_eq(r->reply.after, AFTER_CLOSE);
+    parcel_free(parcel);
+    ck_assert_uint_eq(world_drain(&w), 0);
+    world_log_in(&w, named_login(2), true);
+    ck_assert(!broker_is_verifying(w.b, 2));
+    world_drain(&w);
 }
 END_TEST
 
@@ -152,6 +177,8 @@ suite_login(void)
     tcase_add_test(tc, a_password_is_verified_against_its_roles_login);
     tcase_add_test(tc, a_password_is_wiped_once_it_is_verified);
     tcase_add_test(tc, verdicts_about_connections_that_are_gone_are_ignored);
+    tcase_add_test(tc,
+                   a_password_that_nobody_had_time_for_is_refused_and_may_come_again);
     tcase_add_test(tc, a_request_before_the_logins_reply_does_nothing);
     tcase_add_test(tc, a_second_login_closes);
     tcase_add_test(tc, low_codes_are_refused_without_a_look_at_the_password);

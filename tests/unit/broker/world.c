@@ -68,7 +68,16 @@ world_fail_over(struct world *w)
     w->state = w->other;
     w->other = old;
     broker_set_state(w->b, w->state);
+    state_inherit(w->state);
     world_lead(w);
+}
+
+void
+world_hand_over(struct world *w)
+{
+    (void)broker_pass_on(w->b);
+    world_commit(w);
+    world_fail_over(w);
 }
 
 void

@@ -47,6 +47,8 @@ void world_lead(struct world *w);
 void world_stop(struct world *w);
 /* The other node is elected. */
 void world_fail_over(struct world *w);
+/* The same on purpose: the leader passes on what is in its memory only. */
+void world_hand_over(struct world *w);
 void world_tick(struct world *w, uint64_t ms);
 /* Takes one batch and submits it; NULL when there is none. The entry stays ours. */
 const struct world_entry *world_take(struct world *w, bool *ret_is_sync);

@@ -78,6 +78,7 @@ on_request(struct rig *r, struct request *q)
     if (is_login) {
         r->logins++;
         r->last_conn = q->parcel.conn;
+        memcpy(r->last_source, q->login->source, LOGIN_SOURCE_BYTES);
     } else {
         r->requests++;
     }

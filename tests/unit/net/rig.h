@@ -48,7 +48,8 @@ struct rig {
     uint64_t requests;            /* without logins */
     uint64_t request_bytes_total; /* of bodies */
     uint64_t last_conn;           /* of the last login */
-    uint64_t reports;             /* PROGRESS */
+    uint8_t last_source[LOGIN_SOURCE_BYTES];
+    uint64_t reports; /* PROGRESS */
     struct signal last_report;
     struct rig_closed closed[RIG_CLOSED];
     uint64_t closed_count;

@@ -102,6 +102,35 @@ START_TEST(a_burst_stops_at_the_limit_and_goes_on_when_it_is_answered)
 }
 END_TEST
 
+START_TEST(long_replies_to_come_hold_back_more_requests)
+{
+    static const char list[] = "{\"cmd\":\"getmsgs\",\"after\":\"\",\"count\":1600}";
+    static const char live[] = "{\"cmd\":\"getlivestats\"}";
+    struct rig_options options = {.queue = {.max_write_queue_bytes = 1u << 20}};
+    rig_open(&rig, &options);
+    client_login(&client, rig.port, "admin");
+    rig_hold(&rig);
+    for (int i = 0; i < 20; i++)
+        ck_assert(client_send_text(&client, list));
+    rig_await_held(&rig, 4); /* more than 512 KiB */
+    for (int i = 0; i < 50; i++)
+        test_nap();
+    ck_assert_uint_eq(rig_read(&rig, &rig.held_count), 4);
+    rig_release(&rig);
+    for (int i = 0; i < 20; i++)
+        client_expect(&client, LOGIN_OK);
+    /* Short ones do not. */
+    rig_hold(&rig);
+    for (int i = 0; i < 100; i++)
+        ck_assert(client_send_text(&client, live));
+    rig_await_held(&rig, 100);
+    rig_release(&rig);
+    for (int i = 0; i < 100; i++)
+        client_expect(&client, LOGIN_OK);
+    close_all();
+}
+END_TEST
+
 START_TEST(every_stall_ends_however_often_it_comes)
 {
     struct sender sender;
@@ -278,6 +307,7 @@ suite_flow(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_burst_of_requests_is_answered_in_order);
     tcase_add_test(t, a_burst_stops_at_the_limit_and_goes_on_when_it_is_answered);
+    tcase_add_test(t, long_replies_to_come_hold_back_more_requests);
     tcase_add_test(t, every_stall_ends_however_often_it_comes);
     tcase_add_test(t, large_requests_stall_by_their_bytes);
     tcase_add_test(t, who_does_not_read_its_replies_is_not_read_from);

@@ -74,6 +74,32 @@ START_TEST(a_good_header_is_taken)
 }
 END_TEST
 
+START_TEST(a_login_comes_from_the_address_in_the_header)
+{
+    static const uint8_t own[LOGIN_SOURCE_BYTES] = {4, 127, 0, 0, 1};
+    static const uint8_t told[LOGIN_SOURCE_BYTES] = {4, 10, 0, 0, 1};
+    client_connect(&client, rig.port);
+    log_in();
+    ck_assert_mem_eq(rig.last_source, own, sizeof own);
+    client_free(&client);
+    connect_with(1, 0, RIG_KEY_BYTE);
+    log_in();
+    ck_assert_mem_eq(rig.last_source, told, sizeof told);
+}
+END_TEST
+
+START_TEST(http_without_tls_is_told_through_a_relay_too)
+{
+    static const char request[] = "GET / HTTP/1.1\r\n\r\n";
+    char got[256];
+    connect_with(1, 0, RIG_KEY_BYTE);
+    client_send_raw(&client, request, sizeof request - 1);
+    size_t size = client_read_plain(&client, got, sizeof got);
+    ck_assert_uint_gt(size, 12);
+    ck_assert_int_eq(memcmp(got, "HTTP/1.1 400", 12), 0);
+}
+END_TEST
+
 START_TEST(a_header_byte_by_byte_is_taken)
 {
     struct bytes header = {NULL, 0, 0};
@@ -153,6 +179,8 @@ suite_proxy(void)
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, a_good_header_is_taken);
+    tcase_add_test(t, a_login_comes_from_the_address_in_the_header);
+    tcase_add_test(t, http_without_tls_is_told_through_a_relay_too);
     tcase_add_test(t, a_header_byte_by_byte_is_taken);
     tcase_add_test(t, a_header_under_another_key_is_refused);
     tcase_add_test(t, a_header_is_taken_once);

@@ -15,6 +15,7 @@ main(void)
     srunner_add_suite(runner, suite_journal());
     srunner_add_suite(runner, suite_image());
     srunner_add_suite(runner, suite_image_bad());
+    srunner_add_suite(runner, suite_salvage());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -13,5 +13,6 @@ Suite *suite_model(void);
 Suite *suite_journal(void);
 Suite *suite_image(void);
 Suite *suite_image_bad(void);
+Suite *suite_salvage(void);
 
 #endif

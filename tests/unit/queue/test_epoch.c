@@ -1,6 +1,7 @@
 /* Tests of the EPOCH record: what a new leader does with sessions. */
 #include "queue/state.h"
 
+#include "base/crc32c.h"
 #include "rig.h"
 #include "suites.h"
 
@@ -151,6 +152,67 @@ START_TEST(a_forgotten_id_is_accepted_again)
 }
 END_TEST
 
+/* A leader's last words: two messages of durability 0, one of them held. */
+static void
+pass_on(struct session *x)
+{
+    for (int i = 0; i < 2; i++) {
+        struct record record = {.type = RECORD_PUBLISH, .queue = q->number};
+        record.publish.id = rig_id(&rig);
+        record.publish.order = q->next_order + (uint64_t)i;
+        record.publish.received_ms = rig.now_ms;
+        record.publish.type = 1;
+        record.publish.body = slice_from_text("x");
+        record.publish.body_crc = crc32c(0, "x", 1);
+        rig_log(&rig, &record);
+        if (i == 1)
+            continue;
+        struct record assign = {.type = RECORD_ASSIGN, .queue = q->number};
+        assign.message.id = record.publish.id;
+        assign.message.session = x->number;
+        rig_log(&rig, &assign);
+    }
+    rig_end(&rig);
+    rig_commit(&rig, rig.in_flight_count);
+    rig_begin(&rig);
+}
+
+START_TEST(what_was_passed_on_stays_for_the_next_epoch_when_it_is_ones_own)
+{
+    static const bool is_heir[] = {true, false};
+    pass_on(session_with(1));
+    const struct queue *other = state_queue(rig.b, q->number);
+    ck_assert_uint_eq(other->counts.messages, 3);
+    ck_assert_uint_eq(other->counts.held, 2);
+    ck_assert_uint_eq(state_digest(rig.a), state_digest(rig.b));
+    if (is_heir[_i])
+        state_inherit(rig.b);
+    epoch(2);
+    ck_assert_uint_eq(other->counts.messages, is_heir[_i] ? 3 : 1);
+    ck_assert_uint_eq(other->counts.held, is_heir[_i] ? 2 : 1);
+    epoch(3); /* only a leader may have them now, and that is not this one */
+    state_drop_volatile(rig.b);
+}
+END_TEST
+
+START_TEST(what_was_passed_on_goes_with_any_other_record)
+{
+    struct session *x = session_with(1);
+    pass_on(x);
+    const struct queue *other = state_queue(rig.b, q->number);
+    ck_assert_uint_eq(other->counts.messages, 3);
+    struct record record = {.type = RECORD_NOOP};
+    rig_log(&rig, &record);
+    rig_end(&rig);
+    rig_commit(&rig, rig.in_flight_count);
+    rig_begin(&rig);
+    ck_assert_uint_eq(other->counts.messages, 1);
+    state_inherit(rig.b);
+    epoch(2);
+    ck_assert_uint_eq(other->counts.messages, 1);
+}
+END_TEST
+
 START_TEST(an_epoch_is_taken_back)
 {
     session_with(1);
@@ -181,6 +243,9 @@ suite_epoch(void)
     tcase_add_test(tc, messages_of_durability_0_do_not_count_as_held);
     tcase_add_test(tc, a_saved_session_has_its_time_start_anew_and_takes_room);
     tcase_add_test(tc, a_forgotten_id_is_accepted_again);
+    tcase_add_loop_test(
+        tc, what_was_passed_on_stays_for_the_next_epoch_when_it_is_ones_own, 0, 2);
+    tcase_add_test(tc, what_was_passed_on_goes_with_any_other_record);
     tcase_add_test(tc, an_epoch_is_taken_back);
     suite_add_tcase(suite, tc);
     return suite;

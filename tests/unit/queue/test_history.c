@@ -151,6 +151,30 @@ START_TEST(a_day_may_take_several_blocks)
 }
 END_TEST
 
+/* Two blocks of one day: the second must begin where the first ends, not only end
+ * behind it. */
+START_TEST(a_block_that_begins_before_the_last_row_is_refused)
+{
+    struct bytes out = {0};
+    struct history *h = history_new(9);
+    struct history *late = history_new(9);
+    uint64_t day_secs = (uint64_t)FIRST_DAY * DAY_SECS;
+    for (uint64_t i = 0; i < 2; i++) {
+        struct history_row row = row_at(day_secs + 100 + i * 200);
+        struct history_row later = row_at(day_secs + 200 + i * 200);
+        history_add(h, &row);
+        history_add(late, &later);
+    }
+    history_block_encode(late, 0, &out);
+    struct reader r = reader_of(slice_of(out.data, out.size));
+    ck_assert_int_eq(history_block_decode(h, &r), ST_CORRUPT);
+    ck_assert_uint_eq(history_row_count(h), 2);
+    history_free(h);
+    history_free(late);
+    bytes_fini(&out);
+}
+END_TEST
+
 START_TEST(encoding_comes_back_and_damage_never_crashes)
 {
     struct history *h = history_new(3);
@@ -194,6 +218,7 @@ suite_history(void)
     tcase_add_test(tc, removing_the_last_row_leaves_what_was_before);
     tcase_add_test(tc, cut_days_can_be_put_back);
     tcase_add_test(tc, a_day_may_take_several_blocks);
+    tcase_add_test(tc, a_block_that_begins_before_the_last_row_is_refused);
     tcase_add_test(tc, encoding_comes_back_and_damage_never_crashes);
     suite_add_tcase(suite, tc);
     return suite;

@@ -220,13 +220,30 @@ START_TEST(values_out_of_range_are_refused)
     ck_assert_int_eq(read_publish_with(40, 2), ST_NOTFOUND); /* type binary: fine */
     ck_assert_int_eq(read_publish_with(40, 0), ST_CORRUPT);  /* type */
     ck_assert_int_eq(read_publish_with(40, 3), ST_CORRUPT);
-    ck_assert_int_eq(read_publish_with(41, 0), ST_CORRUPT); /* durability */
-    ck_assert_int_eq(read_publish_with(41, 3), ST_CORRUPT);
+    ck_assert_int_eq(read_publish_with(41, 0), ST_NOTFOUND);   /* passed on: fine */
+    ck_assert_int_eq(read_publish_with(41, 3), ST_CORRUPT);    /* durability */
     ck_assert_int_eq(read_publish_with(38, 3), ST_CORRUPT);    /* delay over two days */
     ck_assert_int_eq(read_publish_with(27, 0x40), ST_CORRUPT); /* order over 2^62 */
     ck_assert_int_eq(read_publish_with(34, 1), ST_CORRUPT);    /* time over 2^48 */
     ck_assert_int_eq(read_publish_with(43, 1), ST_CORRUPT);    /* zero */
     ck_assert_int_eq(read_publish_with(0, 0), ST_CORRUPT);     /* queue 0 */
+}
+END_TEST
+
+/* The state keeps the number after it. */
+START_TEST(the_highest_queue_number_is_refused_for_a_new_queue)
+{
+    for (uint32_t number = UINT32_MAX - 1; number != 0; number++) {
+        struct record record = rig_sample(RECORD_QUEUE_CREATE);
+        enum status wanted = number == UINT32_MAX ? ST_CORRUPT : ST_NOTFOUND;
+        struct bytes out = {0};
+        uint32_t count;
+        record.queue = number;
+        entry_begin(&out, 5);
+        entry_add(&out, &record);
+        ck_assert_int_eq(read_all(slice_of_bytes(&out), &count), wanted);
+        bytes_fini(&out);
+    }
 }
 END_TEST
 
@@ -268,6 +285,7 @@ suite_record(void)
                    a_flip_in_the_head_of_a_publish_is_found_and_one_in_its_body_named);
     tcase_add_test(tc, unknown_versions_and_types_are_refused_as_such);
     tcase_add_test(tc, values_out_of_range_are_refused);
+    tcase_add_test(tc, the_highest_queue_number_is_refused_for_a_new_queue);
     tcase_add_test(tc, several_records_come_in_order_and_sync_is_kept);
     suite_add_tcase(suite, tc);
     return suite;

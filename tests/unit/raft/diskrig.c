@@ -206,6 +206,7 @@ diskrig_open_disk(struct diskrig *g)
         .bell = bell,
         .bell_ctx = g,
         .sys = g->sys,
+        .salvage_cb = g->salvage_cb,
     };
     memcpy(options.cluster_id, cluster_id, 16);
     return disk_open(&options, &g->disk, &g->error);
@@ -225,6 +226,7 @@ diskrig_open(struct diskrig *g)
         .grace_ms = 30000,
         .seed = 7,
         .is_crashed = disk_is_crashed(g->disk),
+        .is_rejoining = disk_is_rejoining(g->disk),
     };
     struct rlog_callbacks callbacks = {send_cb,    apply_cb, role_cb,
                                        restore_cb, fatal_cb, g};
@@ -232,6 +234,7 @@ diskrig_open(struct diskrig *g)
     g->fatal = ST_OK;
     st = rlog_open(&options, disk_rlog(g->disk), &callbacks, ++g->now_ms, &g->r);
     if (st != ST_OK) {
+        g->error = *disk_damage(g->disk);
         disk_close(g->disk, false);
         g->disk = NULL;
         return st;

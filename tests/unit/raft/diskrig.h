@@ -9,6 +9,7 @@ struct diskrig {
     char boot_id[32];
     size_t segment_bytes;
     const struct disk_sys *sys;
+    bool (*salvage_cb)(struct slice payload, uint32_t crc);
     struct disk *disk;
     struct rlog *r;
     struct disk_error error;

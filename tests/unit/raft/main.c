@@ -11,7 +11,10 @@ main(void)
     srunner_add_suite(runner, suite_guards());
     srunner_add_suite(runner, suite_rules());
     srunner_add_suite(runner, suite_gate());
+    srunner_add_suite(runner, suite_rejoin());
     srunner_add_suite(runner, suite_disk());
+    srunner_add_suite(runner, suite_disk_aside());
+    srunner_add_suite(runner, suite_disk_check());
     srunner_add_suite(runner, suite_disk_damage());
     srunner_add_suite(runner, suite_disk_failures());
     srunner_add_suite(runner, suite_disk_install());

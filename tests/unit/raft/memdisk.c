@@ -352,6 +352,17 @@ memdisk_crash(struct memdisk *d)
 }
 
 void
+memdisk_wipe(struct memdisk *d)
+{
+    drop_from(d, 0);
+    for (int i = 0; i < MEM_IMAGES; i++)
+        image_clear(&d->images[i]);
+    d->newest = 0;
+    d->keep_first = 1;
+    memdisk_kill(d);
+}
+
+void
 memdisk_write(struct memdisk *d, struct rlog *r, uint64_t now_ms)
 {
     uint64_t end = d->base + d->count;

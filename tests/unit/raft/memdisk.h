@@ -57,6 +57,8 @@ void memdisk_open(struct memdisk *d);
  * stream's end (all when keep is large), a crashed machine what was synced. */
 void memdisk_kill(struct memdisk *d);
 void memdisk_crash(struct memdisk *d);
+/* Log and snapshots are set aside; term and vote stay. Between two lives. */
+void memdisk_wipe(struct memdisk *d);
 
 void memdisk_write(struct memdisk *d, struct rlog *r, uint64_t now_ms);
 void memdisk_sync(struct memdisk *d, struct rlog *r, uint64_t now_ms); /* if asked */

@@ -192,6 +192,7 @@ rig_start(struct rig *rig, uint64_t id, bool is_crashed)
         .grace_ms = rig->grace_ms,
         .seed = id * 1234567,
         .is_crashed = is_crashed,
+        .is_rejoining = n->is_rejoining,
     };
     struct rlog_callbacks callbacks = {send_cb,    apply_cb, role_cb,
                                        restore_cb, fatal_cb, n};

@@ -27,6 +27,7 @@ struct rig_node {
     enum status fatal;
     char fatal_text[128];
     bool is_disk_stopped;   /* completions do not come */
+    bool is_rejoining;      /* at its next start */
     size_t image_bytes;     /* padding of its snapshots */
     unsigned apply_submits; /* submits from apply_cb that are left */
     uint64_t applied_terms[RIG_APPLIED];

@@ -72,8 +72,9 @@ failing_fallocate(int fd, int mode, off_t offset, off_t size)
     return -1;
 }
 
-static const struct disk_sys failing = {failing_pwritev, failing_fdatasync,
-                                        failing_fallocate};
+static const struct disk_sys failing = {.pwritev = failing_pwritev,
+                                        .fdatasync = failing_fdatasync,
+                                        .fallocate = failing_fallocate};
 
 static void
 open_failing(void)

@@ -149,7 +149,7 @@ g5_commit_back(void)
     ok = ok && rig_status(l.n).commit_index == 5 && l.n->fatal == ST_OK;
     /* The library has forgotten and would let entry 4 be replaced. */
     lone_append(&l, 3, 3, 3, 2, 1, 0, 0);
-    ok = ok && l.n->fatal == ST_CORRUPT && rig_status(l.n).role == RLOG_STOPPED;
+    ok = ok && l.n->fatal == ST_CONFLICT && rig_status(l.n).role == RLOG_STOPPED;
     lone_end(&l);
     return ok;
 }

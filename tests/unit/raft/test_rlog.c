@@ -457,6 +457,17 @@ START_TEST(a_failed_term_write_is_the_end)
 }
 END_TEST
 
+START_TEST(a_lone_leader_has_always_a_majority)
+{
+    struct rig *rig = rig_new(1);
+    ck_assert_int_eq(rig_start(rig, 1, false), ST_OK);
+    struct rig_node *leader = rig_leader(rig, 5000);
+    /* Also when nobody has called it for long. */
+    ck_assert_uint_ge(rig_status(leader).majority_heard_ms, rig->now_ms + 100000);
+    rig_free(rig);
+}
+END_TEST
+
 Suite *
 suite_rlog(void)
 {
@@ -483,6 +494,7 @@ suite_rlog(void)
     tcase_add_test(t, a_newer_snapshot_during_a_transfer_does_not_stop_it);
     tcase_add_test(t, members_change_one_voter_at_a_time);
     tcase_add_test(t, a_failed_term_write_is_the_end);
+    tcase_add_test(t, a_lone_leader_has_always_a_majority);
     suite_add_tcase(s, t);
     return s;
 }

@@ -7,7 +7,11 @@ int
 main(void)
 {
     SRunner *runner = srunner_create(config_suite());
+    srunner_add_suite(runner, throttle_suite());
+    srunner_add_suite(runner, attempts_suite());
     srunner_add_suite(runner, auth_suite());
+    srunner_add_suite(runner, replica_suite());
+    srunner_add_suite(runner, rejoin_suite());
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -4,7 +4,11 @@
 
 #include <check.h>
 
+Suite *attempts_suite(void);
 Suite *auth_suite(void);
 Suite *config_suite(void);
+Suite *rejoin_suite(void);
+Suite *replica_suite(void);
+Suite *throttle_suite(void);
 
 #endif

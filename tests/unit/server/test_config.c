@@ -22,16 +22,23 @@ static const char GOOD[] = "node-id = 2\n"
                            "cluster-key = n.key\n";
 
 static enum status
-read_text(const char *text, char *error, size_t size, struct config **ret)
+read_bytes(
+    const void *data, size_t count, char *error, size_t size, struct config **ret)
 {
     char path[] = "/tmp/holdfast-config-XXXXXX";
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    ck_assert_int_eq(write(fd, data, count), (ssize_t)count);
     close(fd);
     enum status st = config_read(path, error, size, ret);
     unlink(path);
     return st;
+}
+
+static enum status
+read_text(const char *text, char *error, size_t size, struct config **ret)
+{
+    return read_bytes(text, strlen(text), error, size, ret);
 }
 
 START_TEST(a_good_config_is_read_with_its_defaults)
@@ -48,6 +55,25 @@ START_TEST(a_good_config_is_read_with_its_defaults)
     ck_assert_str_eq(c->control_socket, "/var/lib/holdfast/control.sock");
     ck_assert_uint_eq(c->election_ms, 1000);
     ck_assert_int_eq(c->log_level, LOG_INFO);
+    config_free(c);
+}
+END_TEST
+
+START_TEST(blanks_around_the_items_of_a_list_do_not_count)
+{
+    static const char LISTS[] = "initial-cluster = 4= d:4 ,\t5=e:5\t, 6=f:6\n"
+                                "client-listen = 10.0.0.1:1 , 10.0.0.2:2\t,h:3\n";
+    char text[2048];
+    char error[256] = "";
+    struct config *c = NULL;
+    snprintf(text, sizeof text, "%s%s", GOOD, LISTS);
+    ck_assert_int_eq(read_text(text, error, sizeof error, &c), ST_OK);
+    ck_assert_uint_eq(c->initial_cluster.count, 6);
+    ck_assert_str_eq(c->initial_cluster.members[3].address, "d:4");
+    ck_assert_str_eq(c->initial_cluster.members[4].address, "e:5");
+    ck_assert_uint_eq(c->client_listen_count, 5);
+    ck_assert_str_eq(c->client_listen[2], "10.0.0.1:1");
+    ck_assert_str_eq(c->client_listen[3], "10.0.0.2:2");
     config_free(c);
 }
 END_TEST
@@ -86,6 +112,8 @@ static const struct {
     {"max-tasks = 0", ":13: max-tasks: bad value '0'"},
     {"[cluster]\na = b", "there are no sections"},
     {"nonsense", ":13: 'key = value' is wanted"},
+    {"nonsense\nmax-mesages = 5", ":13: 'key = value' is wanted"},
+    {"max-mesages = 5\nnonsense", ":13: unknown key 'max-mesages'"},
     {"heartbeat-ms = 500", "three times heartbeat-ms"},
 };
 
@@ -140,6 +168,20 @@ START_TEST(a_line_that_would_be_cut_is_refused)
 }
 END_TEST
 
+/* What stands behind it would be lost in silence. */
+START_TEST(a_nul_byte_is_refused_with_its_line)
+{
+    char text[2048];
+    char error[256] = "";
+    struct config *c = NULL;
+    int size = snprintf(text, sizeof text, "%sregion = a.b\nlog-level = info\n", GOOD);
+    *strstr(text, "a.b\n") = '\0';
+    ck_assert_int_eq(read_bytes(text, (size_t)size, error, sizeof error, &c),
+                     ST_INVALID);
+    ck_assert_ptr_nonnull(strstr(error, ":13: a NUL byte"));
+}
+END_TEST
+
 START_TEST(a_missing_file_is_named)
 {
     char error[256] = "";
@@ -156,12 +198,14 @@ config_suite(void)
     Suite *s = suite_create("config");
     TCase *t = tcase_create("config");
     tcase_add_test(t, a_good_config_is_read_with_its_defaults);
+    tcase_add_test(t, blanks_around_the_items_of_a_list_do_not_count);
     tcase_add_test(t, a_setting_is_a_start_value_outside_the_range_of_setcfg_too);
     tcase_add_loop_test(t, a_mistake_names_file_and_line, 0,
                         (int)(sizeof BAD / sizeof BAD[0]));
     tcase_add_test(t, a_missing_key_is_named);
     tcase_add_test(t, a_node_outside_its_cluster_is_refused);
     tcase_add_test(t, a_line_that_would_be_cut_is_refused);
+    tcase_add_test(t, a_nul_byte_is_refused_with_its_line);
     tcase_add_test(t, a_missing_file_is_named);
     suite_add_tcase(s, t);
     return s;

@@ -1,0 +1,68 @@
+/* An operator takes a dead letter back among the waiting messages. The node is asked
+ * without a connection, and says later whether the batch was committed. */
+#include "client.h"
+
+static bool
+is_fit(const struct sim *s, const struct known *m)
+{
+    return m->has_id && m->durability > 0 && m->told_us != 0 && !m->is_fuzzy &&
+           (m->gone == GONE_NACK || m->gone == GONE_MOVED) && m->tries == 1 &&
+           m->dead_tries == 1 && m->dlq_tries == 0 && m->dlq_deleted_us == 0 &&
+           m->gone_us + 20000 < s->now_us;
+}
+
+/* In the DLQ of the node that leads, and nobody is about to settle it. */
+static struct known *
+pick(struct sim *s)
+{
+    for (int i = 0; i < 4; i++) {
+        struct known *m = checker_pick(s->checker, s, true);
+        if (m != NULL && is_fit(s, m))
+            return m;
+    }
+    return NULL;
+}
+
+static void
+begin(struct sim *s, struct sim_client *c)
+{
+    struct redrive *x = &c->redrive;
+    struct sim_node *n = sim_leader(s);
+    if (n == NULL || replica_is_handing_over(n->replica))
+        return;
+    struct known *m = pick(s);
+    if (m == NULL)
+        return;
+    enum status st = broker_redrive(replica_broker(n->replica), slice_from_text("demo"),
+                                    &m->id, &x->batch);
+    sim_say(s, "c%u redrives m%llu on n%u: %s", c->id, (unsigned long long)m->key,
+            n->id, status_name(st));
+    if (st != ST_OK) /* by a leader of old, perhaps: it does not know */
+        return;
+    m->is_fuzzy = true;
+    x->message = m;
+    x->node = n->id;
+    x->incarnation = n->incarnation;
+    x->lead = replica_lead_count(n->replica);
+    sim_node_wake(s, n);
+}
+
+void
+client_redrive(struct sim *s, struct sim_client *c)
+{
+    struct redrive *x = &c->redrive;
+    if (x->message == NULL) {
+        if (!s->is_stopping)
+            begin(s, c);
+        return;
+    }
+    const struct sim_node *n = &s->nodes[x->node];
+    enum status st = ST_CLOSED;
+    if (n->is_alive && !n->is_dying && n->incarnation == x->incarnation)
+        st = replica_batch_status(n->replica, x->lead, x->batch);
+    if (st == ST_AGAIN)
+        return;
+    if (st == ST_OK && x->message->is_fuzzy)
+        checker_redriven(s, x->message);
+    x->message = NULL; /* else nobody knows, and it stays fuzzy */
+}
