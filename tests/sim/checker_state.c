@@ -147,8 +147,9 @@ checker_node(struct checker *k, struct sim *s, struct sim_node *n)
 static bool
 is_fit(const struct sim *s, const struct sim_node *n)
 {
-    return n->is_alive && !n->is_dying && n->is_member && !n->is_crashed &&
-           !n->is_blank && s->now_us >= n->backlog_us &&
+    /* Without a log it knows no members, and does not vote. */
+    return sim_disk_last(n->disk) > 0 && n->is_alive && !n->is_dying && n->is_member &&
+           !n->is_crashed && !n->is_blank && s->now_us >= n->backlog_us &&
            s->now_us >= n->paused_until_us && !sim_disk_is_disturbed(n->disk);
 }
 
@@ -170,6 +171,25 @@ is_majority_fit(const struct sim *s)
     return fit > members / 2;
 }
 
+/* Everybody is there, gated or not: where none is blank, the best log leads (relaxed
+ * rule of the gate). */
+static bool
+is_whole(const struct sim *s)
+{
+    for (uint32_t i = 1; i <= s->node_count; i++) {
+        struct sim_node n = s->nodes[i];
+        if (!n.is_member)
+            continue;
+        n.is_crashed = false;
+        if (!is_fit(s, &n))
+            return false;
+        for (uint32_t j = 1; j <= s->node_count; j++)
+            if (s->nodes[j].is_member && sim_is_cut(s, i, j))
+                return false;
+    }
+    return true;
+}
+
 void
 checker_service(struct sim *s)
 {
@@ -178,7 +198,8 @@ checker_service(struct sim *s)
     for (uint32_t i = 1; i <= s->node_count; i++)
         if (s->nodes[i].is_alive && s->nodes[i].is_serving)
             s->served_us = s->now_us;
-    if (!is_clear || !is_majority_fit(s))
+    bool is_soon = is_whole(s);
+    if (!is_clear || (!is_soon && !is_majority_fit(s)))
         s->served_us = s->now_us;
     if (s->now_us > s->served_us + SERVICE_US)
         sim_violation(s,

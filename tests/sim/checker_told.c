@@ -301,6 +301,43 @@ told_admin(struct checker *k,
     }
 }
 
+static const char *
+name_of(const struct op *op)
+{
+    static const char *const commands[] = {
+        [ADMIN_GETLIVESTATS] = "getlivestats",
+        [ADMIN_GETSTATS] = "getstats",
+        [ADMIN_GETUSAGE] = "getusage",
+        [ADMIN_GETMSGS] = "getmsgs",
+        [ADMIN_GETMSG] = "getmsg",
+        [ADMIN_ADDMSG] = "addmsg",
+        [ADMIN_DELMSG] = "delmsg",
+        [ADMIN_MOVETODLQ] = "movetodlq",
+        [ADMIN_GETDLQMSGS] = "getdlqmsgs",
+        [ADMIN_GETDLQMSG] = "getdlqmsg",
+        [ADMIN_DELDLQMSG] = "deldlqmsg",
+        [ADMIN_GETCFG] = "getcfg",
+        [ADMIN_SETCFG] = "setcfg",
+    };
+    switch (op->kind) {
+    case OP_LOGIN:
+        return op->is_resume ? "resume" : "login";
+    case OP_PUBLISH:
+        return "publish";
+    case OP_SETTLE:
+        return op->is_ack ? "ack" : "nack";
+    case OP_CAPACITY:
+        return "capacity";
+    case OP_LOGOUT:
+        return "logout";
+    case OP_ADMIN:
+        return commands[op->command];
+    case OP_COPY:
+        return "copy";
+    }
+    return "?";
+}
+
 void
 checker_told(struct checker *k,
              struct sim *s,
@@ -316,10 +353,7 @@ checker_told(struct checker *k,
         sim_violation(s, "order: client %u is answered twice, or what it did not ask",
                       c->id);
     op->is_told = true;
-    static const char *const names[] = {"login",  "publish", "settle", "capacity",
-                                        "logout", "admin",   "copy"};
-    sim_say(s, "n%u -> c%u: %s %u of m%llu: %u", conn->node, c->id, names[op->kind],
-            op->kind == OP_ADMIN ? op->command : op->is_ack,
+    sim_say(s, "n%u -> c%u: %s of m%llu: %u", conn->node, c->id, name_of(op),
             op->message == NULL ? 0 : key_of(op->message), r->reply.code);
     if (r->parcel.kind != PARCEL_LOGIN)
         checker_replayed(s, conn);

@@ -33,19 +33,19 @@ view_set(struct sim_disk *d, uint64_t index, uint64_t record)
     d->view_count = at + 1; /* what was behind is replaced */
 }
 
-static uint64_t
-view_record(const struct sim_disk *d, uint64_t index)
+uint64_t
+sim_disk_record(const struct sim_disk *d, uint64_t index)
 {
     return d->view[index - d->view_first];
 }
 
-static struct rlog_entry *
-view_get(const struct sim_disk *d, uint64_t index)
+const struct rlog_entry *
+sim_disk_entry(const struct sim_disk *d, uint64_t index)
 {
     if (d->view_count == 0 || index < d->view_first ||
         index >= d->view_first + d->view_count)
         return NULL;
-    return &d->records[view_record(d, index)].entry;
+    return &d->records[sim_disk_record(d, index)].entry;
 }
 
 static void
@@ -149,7 +149,7 @@ static enum status
 read_entry(void *ctx, uint64_t index, struct rlog_entry *ret_entry)
 {
     struct sim_disk *d = ctx;
-    struct rlog_entry *e = view_get(d, index);
+    const struct rlog_entry *e = sim_disk_entry(d, index);
     if (e == NULL)
         return ST_CORRUPT;
     *ret_entry = *e;
@@ -263,79 +263,6 @@ sim_disk_event(struct sim_disk *d,
         rlog_on_synced(rlog, d->written - d->base, now_ms);
 }
 
-void
-sim_disk_stall(struct sim_disk *d, uint64_t until_us)
-{
-    d->stall_until_us = until_us;
-}
-
-void
-sim_disk_slow(struct sim_disk *d, uint64_t until_us, uint64_t sync_ms)
-{
-    d->slow_until_us = until_us;
-    d->slow_ms = sync_ms;
-}
-
-void
-sim_disk_fill(struct sim_disk *d, uint64_t until_us)
-{
-    d->full_until_us = until_us;
-}
-
-bool
-sim_disk_is_disturbed(const struct sim_disk *d)
-{
-    uint64_t now = d->sim->now_us;
-    return now < d->stall_until_us || now < d->slow_until_us ||
-           now < d->full_until_us || now < d->busy_until_us;
-}
-
-/* --- to look at --- */
-
-const struct rlog_entry *
-sim_disk_entry(const struct sim_disk *d, uint64_t index)
-{
-    return view_get(d, index);
-}
-
-bool
-sim_disk_claim(struct sim_disk *d, uint64_t index)
-{
-    uint64_t covered = sim_disk_snapshot(d);
-    if (d->claimed < covered)
-        d->claimed = covered;
-    while (d->claimed < index) {
-        const struct rlog_entry *e = view_get(d, d->claimed + 1);
-        if (e == NULL)
-            return false;
-        bool is_synced = e->is_sync || e->type != RLOG_COMMAND;
-        uint64_t synced = d->synced < d->lost_from ? d->synced : d->lost_from;
-        if (view_record(d, d->claimed + 1) >= (is_synced ? synced : d->written))
-            return false;
-        d->claimed++;
-    }
-    return true;
-}
-
-void
-sim_disk_get_term(const struct sim_disk *d, uint64_t *ret_term, uint64_t *ret_vote)
-{
-    *ret_term = d->term;
-    *ret_vote = d->vote;
-}
-
-uint64_t
-sim_disk_snapshot(const struct sim_disk *d)
-{
-    return d->image_count > 0 ? d->images[0].meta.index : 0;
-}
-
-uint64_t
-sim_disk_last(const struct sim_disk *d)
-{
-    return d->view_first + d->view_count - 1;
-}
-
 /* --- life --- */
 
 struct sim_disk *
@@ -408,7 +335,7 @@ rebuild_view(struct sim_disk *d)
         return;
     /* R9. */
     const struct rlog_snapshot_meta *meta = &d->images[0].meta;
-    const struct rlog_entry *at = view_get(d, meta->index);
+    const struct rlog_entry *at = sim_disk_entry(d, meta->index);
     bool is_joined = at != NULL ? at->term == meta->term
                                 : d->view_count > 0 && d->view_first == meta->index + 1;
     if (!is_joined)

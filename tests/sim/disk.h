@@ -59,6 +59,8 @@ void sim_disk_push(struct sim_disk *d,
                    void *object);
 /* A disk's work ends after what it did before; it takes least to most. */
 uint64_t sim_disk_done_at(struct sim_disk *d, uint64_t least_us, uint64_t most_us);
+/* The record that holds index, which must be in the view. */
+uint64_t sim_disk_record(const struct sim_disk *d, uint64_t index);
 /* The log is discarded; the next entry is first. */
 void sim_disk_discard(struct sim_disk *d, uint64_t first);
 

@@ -16,6 +16,7 @@ tests_sim_holdfast_sim_SOURCES = \
 	tests/sim/client_subscribe.c \
 	tests/sim/conn.c tests/sim/conn.h \
 	tests/sim/disk.c tests/sim/disk.h \
+	tests/sim/disk_look.c \
 	tests/sim/disk_snapshot.c \
 	tests/sim/link.c \
 	tests/sim/main.c \

@@ -184,10 +184,6 @@ print_faults(const struct sim_counts *c)
 static void
 print_counts(const struct sim_counts *c)
 {
-    (void)printf("simulated %.2f hours: %llu entries committed, %llu events\n",
-                 (double)c->virtual_ms / 3600000.0, (unsigned long long)c->entries,
-                 (unsigned long long)c->events);
-    print_faults(c);
     (void)printf("nodes: elections %llu, reigns %llu, freezes %llu, gates opened %llu, "
                  "torn tails %llu, rejoined blank %llu, member changes %llu, snapshots "
                  "%llu (refused %llu), installs %llu, fatal errors %llu\n",
@@ -207,6 +203,7 @@ print_counts(const struct sim_counts *c)
         (unsigned long long)c->resumes_refused, (unsigned long long)c->admin,
         (unsigned long long)c->reads, (unsigned long long)c->redriven,
         (unsigned long long)c->copies, (unsigned long long)c->copies_delivered);
+    print_faults(c);
 }
 
 static int
@@ -229,21 +226,15 @@ do_many(const struct run_settings *t)
 {
     struct run_total total;
     run_many(t, &total);
-    if (t->options.mutant != NULL) {
-        if (total.failed > 0)
-            (void)printf("mutant %s: found by run %llu: %s\n", t->options.mutant->name,
-                         (unsigned long long)total.first_failed, total.first_why);
-        else
-            (void)printf("mutant %s: not found by %llu runs\n", t->options.mutant->name,
-                         (unsigned long long)total.passed);
-        (void)printf("%d passed, %d failed\n", total.failed > 0, total.failed == 0);
-        return total.failed > 0 ? 0 : 1;
-    }
     print_counts(&total.counts);
-    (void)printf("seeds %llu to %llu; %llu of them run twice, with the same trace\n",
-                 (unsigned long long)t->from,
-                 (unsigned long long)(t->from + total.passed + total.failed - 1),
-                 (unsigned long long)total.repeated);
+    (void)printf(
+        "seeds %llu to %llu: %.1f simulated hours, %llu entries committed, %llu "
+        "events; %llu seeds run twice, with the same trace\n",
+        (unsigned long long)t->from,
+        (unsigned long long)(t->from + total.passed + total.failed - 1),
+        (double)total.counts.virtual_ms / 3600000.0,
+        (unsigned long long)total.counts.entries,
+        (unsigned long long)total.counts.events, (unsigned long long)total.repeated);
     (void)printf("%llu passed, %llu failed\n", (unsigned long long)total.passed,
                  (unsigned long long)total.failed);
     return total.failed > 0 || total.passed == 0 ? 1 : 0;
@@ -258,6 +249,10 @@ find_mutant(struct command *c, const struct mutant *m)
     if (m->needs_members) {
         t.is_mixed = false;
         t.options.has_members = true;
+    }
+    if (m->needs_chaos) {
+        t.is_both = false;
+        t.options.mode = MODE_CHAOS;
     }
     if (m->plan != NULL) {
         set_plan(c, m->plan);
@@ -274,6 +269,14 @@ find_mutant(struct command *c, const struct mutant *m)
                      (unsigned long long)total.passed, m->what);
     (void)fflush(stdout);
     return total.failed > 0;
+}
+
+static int
+do_mutant(struct command *c)
+{
+    bool is_found = find_mutant(c, c->run.options.mutant);
+    (void)printf("%d passed, %d failed\n", is_found, !is_found);
+    return is_found ? 0 : 1;
 }
 
 static int
@@ -294,15 +297,8 @@ do_plan(const struct command *c)
 {
     struct sim_options options;
     run_options(&c->run, c->run.from, &options);
-    const struct plan_options plan_options = {
-        .seed = options.seed,
-        .duration_ms = options.duration_ms,
-        .nodes = options.nodes,
-        .has_members = options.has_members,
-        .is_chaos = options.mode == MODE_CHAOS,
-    };
     struct plan *plan = mem_calloc(1, sizeof *plan);
-    plan_make(&plan_options, plan);
+    run_plan(&options, plan);
     char *text = plan_print(plan);
     (void)printf("%s\n", text);
     mem_free(text);
@@ -340,5 +336,5 @@ main(int argc, char **argv)
     case ACTION_MANY:
         break;
     }
-    return do_many(&c.run);
+    return c.run.options.mutant != NULL ? do_mutant(&c) : do_many(&c.run);
 }

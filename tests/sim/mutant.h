@@ -43,6 +43,7 @@ struct mutant {
     /* For what is too rare at random: a directed plan, for all seeds of the world. */
     const char *plan;
     bool needs_members; /* only seeds where nodes come and go can show it */
+    bool needs_chaos;   /* only MODE_CHAOS */
 };
 
 size_t mutant_count(void);

@@ -124,10 +124,10 @@ random_cb(void *ctx, void *out, size_t size)
 }
 
 static uint64_t
-grace_ms(const struct sim *s, const struct sim_node *n)
+grace_ms(const struct sim *s)
 {
     /* Short in some seeds, so that data is lost that may be lost. */
-    return s->options.mode == MODE_CHAOS && !n->is_blank ? s->grace_ms : 0;
+    return s->options.mode == MODE_CHAOS ? s->grace_ms : 0;
 }
 
 static void
@@ -140,10 +140,11 @@ open_replica(struct sim *s, struct sim_node *n)
                 .election_ms = SIM_ELECTION_MS,
                 .heartbeat_ms = SIM_ELECTION_MS / 5,
                 .sync_ms = 50,
-                .grace_ms = grace_ms(s, n),
+                .grace_ms = grace_ms(s),
                 .seed = sim_random(s),
-                .is_crashed = n->is_crashed,
-                .is_rejoining = n->is_blank,
+                .is_crashed =
+                    n->is_crashed && !(n->is_blank && mutant_breaks(BROKEN_REJOIN)),
+                .is_rejoining = n->is_blank && !mutant_breaks(BROKEN_REJOIN),
             },
         .broker =
             {
@@ -214,7 +215,7 @@ sim_node_set_aside(struct sim *s, struct sim_node *n)
 {
     sim_log(s, "n%u data is set aside", n->id);
     sim_disk_wipe(n->disk, false);
-    n->is_crashed = n->is_blank = !mutant_breaks(BROKEN_REJOIN);
+    n->is_crashed = n->is_blank = true;
     n->fatal_count = 0;
     s->counts.rejoins++;
 }

@@ -155,8 +155,8 @@ check_result(const struct oracle *o,
                       n->id, index, (unsigned long long)to);
 }
 
-/* Where the term is in an AppendEntries (raft/wire.c): decoding all of it costs more
- * than the rest of the simulator. */
+/* The begin of an AppendEntries (raft/wire.c): decoding all of it costs more than the
+ * rest of the simulator. */
 static uint64_t
 term_of_append(struct slice head)
 {

@@ -259,8 +259,11 @@ squeeze(struct maker *k)
     put(k, 0, FAULT_UNCUT, nobody, 0);
     put(k, 0, FAULT_MARK, leader, 0);
     put(k, 0, FAULT_ISOLATE, marked(2), cut + gap);
-    put(k, cut, FAULT_CRASH, marked(1), range(k, 5, 100));
-    if (chance(k, 500)) {
+    bool is_flip = chance(k, 300);
+    put(k, cut, is_flip ? FAULT_FLIP : FAULT_CRASH, marked(1), range(k, 5, 100));
+    if (is_flip && chance(k, 700)) {
+        on(put_stop(k, cut, marked(0)), TRIGGER_INSTALLED, 1, range(k, 0, 3));
+    } else if (chance(k, 600)) {
         on(put_stop(k, 0, marked(0)), TRIGGER_GATE, 1, chance(k, 700) ? 0 : 1);
     } else if (k->options->is_chaos && chance(k, 500)) {
         put(k, cut + gap, chance(k, 500) ? FAULT_CRASH : FAULT_KILL, marked(0), out);

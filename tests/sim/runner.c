@@ -38,6 +38,22 @@ struct pool {
 /* --- what a number says --- */
 
 void
+run_plan(const struct sim_options *o, struct plan *ret_plan)
+{
+    const struct plan_options options = {
+        .seed = o->seed,
+        .duration_ms = o->duration_ms,
+        .nodes = o->nodes,
+        .has_members = o->has_members,
+        .is_chaos = o->mode == MODE_CHAOS,
+    };
+    if (o->plan != NULL)
+        *ret_plan = *o->plan;
+    else
+        plan_make(&options, ret_plan);
+}
+
+void
 run_options(const struct run_settings *t,
             uint64_t number,
             struct sim_options *ret_options)
@@ -205,6 +221,26 @@ print_failure(const struct run_settings *t, const struct job *job, const char *w
     (void)fflush(stdout);
 }
 
+/* A plan that is printed can be read and is the same: what a report says can be
+ * replayed. */
+static bool
+can_be_replayed(const struct sim_options *options)
+{
+    static struct plan plan;
+    static struct plan again;
+    const char *wrong;
+    run_plan(options, &plan);
+    char *text = plan_print(&plan);
+    bool is_same = plan_parse(text, &again, &wrong);
+    if (is_same) {
+        char *text_again = plan_print(&again);
+        is_same = strcmp(text, text_again) == 0;
+        mem_free(text_again);
+    }
+    mem_free(text);
+    return is_same;
+}
+
 static void
 begin(struct pool *pool, struct job *job, uint64_t number, bool is_again)
 {
@@ -212,6 +248,11 @@ begin(struct pool *pool, struct job *job, uint64_t number, bool is_again)
     job->number = number;
     job->is_again = is_again;
     run_options(pool->settings, number, &options);
+    if (options.plan == NULL && !can_be_replayed(&options)) {
+        (void)fprintf(stderr, "the plan of seed %llu cannot be replayed\n",
+                      (unsigned long long)options.seed);
+        exit(2);
+    }
     start(job, &options);
 }
 

@@ -33,6 +33,8 @@ struct run_outcome {
 void run_options(const struct run_settings *t,
                  uint64_t number,
                  struct sim_options *ret_options);
+/* The plan that it follows. */
+void run_plan(const struct sim_options *options, struct plan *ret_plan);
 /* Runs it in a process of its own, to the end. */
 void run_one(const struct sim_options *options, struct run_outcome *ret_outcome);
 /* In words: why it was not good. */

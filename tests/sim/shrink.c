@@ -158,19 +158,9 @@ void
 shrink(const struct run_settings *t, const struct sim_options *options)
 {
     struct shrinker *k = mem_calloc(1, sizeof *k);
-    const struct plan_options plan_options = {
-        .seed = options->seed,
-        .duration_ms = options->duration_ms,
-        .nodes = options->nodes,
-        .has_members = options->has_members,
-        .is_chaos = options->mode == MODE_CHAOS,
-    };
     k->settings = t;
     k->options = *options;
-    if (options->plan != NULL)
-        k->plan = *options->plan;
-    else
-        plan_make(&plan_options, &k->plan);
+    run_plan(options, &k->plan);
     run_one(options, &k->outcome);
     if (k->outcome.is_good) {
         (void)printf("it passes: there is nothing to shrink\n");

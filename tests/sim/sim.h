@@ -182,6 +182,7 @@ struct sim {
     uint64_t served_us; /* the last time somebody did, or nobody could be expected to */
     bool has_restarted; /* a node has, or has installed a snapshot */
     bool is_busy;       /* this seed: many publishes */
+    bool is_lazy;       /* this seed: hardly anything is of durability 2 */
     bool is_paced;      /* this seed: small write queues */
     bool is_stopping;   /* publishers and administrators are done */
     struct sim_client *clients;

@@ -303,6 +303,7 @@ make_world(const struct sim_options *options)
             s->node_count + 2 < SIM_NODES_MAX ? s->node_count + 2 : SIM_NODES_MAX;
     s->is_paced = sim_chance(s, 150);
     s->is_busy = sim_chance(s, 250);
+    s->is_lazy = sim_chance(s, 400);
     s->grace_ms = sim_chance(s, 500) ? 6000 : sim_range(s, 100, 1500);
     map_seed(1, 2);
     mutant_set(options->mutant);
