@@ -91,6 +91,7 @@ pop(struct sim *s)
     return top;
 }
 
+PRINTF_LIKE(2, 0)
 static void
 print_line(const struct sim *s, const char *format, va_list args)
 {
