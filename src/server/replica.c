@@ -156,8 +156,7 @@ apply_cb(void *ctx, const struct rlog_entry *entry)
     state_apply(r->state, entry->index, rlog_payload(entry));
     if (r->state->has_passed_on)
         r->passed_on_index = entry->index;
-    /* When it was stamped is known of what came by now, not of what was on the disk. */
-    r->stamp_at_ms = entry->index > r->opened_index ? r->now_ms : 0;
+    r->stamp_at_ms = r->now_ms;
     if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index)
         begin_leading(r);
 }

@@ -277,30 +277,6 @@ messages_at(const struct one *n)
     return q->counts.messages;
 }
 
-/* What a process reads from its own disk says nothing about when it was written. If it
- * did, cluster time would stand still while all are down, and what is published then
- * would be released early by the next leader that asks its wall clock. */
-START_TEST(cluster_time_goes_on_while_all_are_down)
-{
-    struct three t;
-    three_start(&t);
-    struct one *leader = three_leader(&t);
-    for (int i = 0; i < 3; i++) { /* entries to be read again */
-        (void)broker_barrier(replica_broker(leader->replica));
-        three_run(&t, 200);
-    }
-    t.now_ms += 5000;
-    for (int i = 0; i < NODES; i++)
-        reopen(&t.nodes[i]);
-    leader = three_leader(&t);
-    uint64_t true_ms = WALL_MS + t.now_ms - START_MS;
-    uint64_t stamp_ms = replica_state(leader->replica)->stamp_ms;
-    ck_assert_uint_le(stamp_ms, true_ms + 5);
-    ck_assert_uint_ge(stamp_ms, true_ms - 100);
-    three_end(&t);
-}
-END_TEST
-
 /* A leader with one message, which is in its memory only. */
 static struct one *
 leader_with_message(struct three *t)
@@ -391,7 +367,6 @@ replica_suite(void)
     TCase *t = tcase_create("three");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, cluster_time_never_runs_ahead_over_elections);
-    tcase_add_test(t, cluster_time_goes_on_while_all_are_down);
     tcase_add_test(t, what_is_in_memory_goes_to_the_next_leader_when_it_is_handed_over);
     tcase_add_test(t, what_was_passed_on_for_nothing_is_forgotten);
     tcase_add_loop_test(t, what_was_passed_on_is_lost_when_it_comes_from_the_disk, 0,
