@@ -243,10 +243,10 @@ cluster_reload_certificates(struct cluster *c)
     char why[TLS_WHY_MAX];
     enum status status = cluster_tls_reload(c->tls, why);
     if (status != ST_OK)
-        log_event(LOG_ERROR, "cluster.certificates",
-                  "cause=%s consequence=old_ones_stay", log_quote(why));
+        log_event(LOG_ERROR, "certificate.refused", "use=cluster reason=%s",
+                  log_quote(why));
     else
-        log_event(LOG_INFO, "cluster.certificates", "expires_s=%" PRId64,
+        log_event(LOG_INFO, "certificate.loaded", "use=cluster expires_s=%" PRId64,
                   cluster_tls_expires_s(c->tls));
     return status;
 }
@@ -333,7 +333,8 @@ open_tls(struct cluster *c, const struct cluster_options *options)
     };
     enum status status = cluster_tls_open(&tls, why, &c->tls);
     if (status != ST_OK)
-        log_event(LOG_ERROR, "cluster.certificates", "cause=%s", log_quote(why));
+        log_event(LOG_ERROR, "certificate.refused", "use=cluster reason=%s",
+                  log_quote(why));
     return status;
 }
 

@@ -61,6 +61,7 @@ struct peer {
     bool has_last;
     bool is_down_owed;
     bool was_refused;   /* of the loss that is owed */
+    bool has_waited;    /* the verdict's time has passed once */
     bool is_dropping;   /* the queue is full; said once */
     uint32_t cut_tries; /* dials that may still be cut after a loss */
     uint32_t rushes;    /* left in this period */
@@ -95,12 +96,25 @@ take_rush(struct peer *p)
 }
 
 static void
-on_verdict(uv_timer_t *timer)
+report_down(struct peer *p)
 {
-    struct peer *p = timer->data;
     assert(p->is_down_owed);
     p->is_down_owed = false;
     p->o.callbacks->down_cb(p->o.ctx, p->info.id, p->was_refused);
+}
+
+/* This process may have stood still, and the answer to the dial be there unread: the
+ * loop looks at its sockets once more. */
+static void
+on_verdict(uv_timer_t *timer)
+{
+    struct peer *p = timer->data;
+    if (p->state == PEER_DIALLING && !p->was_refused && !p->has_waited) {
+        p->has_waited = true;
+        uv_timer_start(&p->verdict, on_verdict, 1, 0);
+        return;
+    }
+    report_down(p);
 }
 
 /* A loss is owed: reported after delay_ms at the latest, from the loop. */
@@ -109,6 +123,7 @@ owe_down(struct peer *p, bool was_refused, uint64_t delay_ms)
 {
     p->is_down_owed = true;
     p->was_refused = was_refused;
+    p->has_waited = false;
     uv_timer_start(&p->verdict, on_verdict, delay_ms, 0);
 }
 
@@ -271,7 +286,7 @@ on_open(void *ctx)
               log_quote(p->text));
     if (p->is_down_owed) {
         uv_timer_stop(&p->verdict);
-        on_verdict(&p->verdict);
+        report_down(p);
     }
     if (p->state == PEER_UP)
         p->o.callbacks->up_cb(p->o.ctx, p->info.id);

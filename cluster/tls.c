@@ -55,8 +55,10 @@ no_password(char *out, int size, int is_write, void *ctx)
 static enum status
 complain(char why[TLS_WHY_MAX], const char *what, const char *file)
 {
-    unsigned long code = ERR_peek_last_error();
+    unsigned long code = ERR_peek_error(); /* the first one is the cause */
     const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
+    if (ERR_SYSTEM_ERROR(code))
+        reason = strerror(ERR_GET_REASON(code));
     snprintf(why, TLS_WHY_MAX, "%s %.80s%s%.40s", what, file,
              reason == NULL ? "" : ": ", reason == NULL ? "" : reason);
     ERR_clear_error();

@@ -70,6 +70,8 @@ disk_new(const struct disk_options *o)
     d->bell = o->bell;
     d->bell_ctx = o->bell_ctx;
     d->salvage_cb = o->salvage_cb;
+    d->progress_cb = o->progress_cb;
+    d->progress_ctx = o->progress_ctx;
     disk_fill_system(&d->sys, o->sys);
     d->rlog.ops = &disk_ops;
     d->rlog.ctx = d;
@@ -152,20 +154,27 @@ begin_segment(struct disk *d, struct disk_error *e)
                                 .cluster = d->cluster,
                                 .node_id = d->node_id};
     int fd = disk_make_segment(&d->sys, d->log_fd, &head, d->segment_bytes);
-    if (fd < 0) {
+    if (fd < 0 && disk_errno_status(errno) == ST_FULL) {
+        atomic_store(&d->is_full, true);
+        fd = disk_reserve_segment(d, &head);
+    }
+    if (fd < 0 && disk_errno_status(errno) != ST_FULL) {
         disk_error_set(e, "%s/log: %s", d->dir, strerror(errno));
-        return disk_errno_status(errno);
+        return ST_IO;
     }
     if (!disk_start_threads(d)) {
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         disk_error_set(e, "threads: %s", strerror(errno));
         return ST_IO;
     }
-    struct disk_job *ready = disk_job_new(JOB_READY, 0);
+    /* Without room it begins all the same: what is appended waits. */
+    struct disk_job *ready = disk_job_new(fd < 0 ? JOB_PREPARE : JOB_READY, 0);
     ready->segment = head.number;
     ready->salt = head.salt;
+    ready->bytes = d->segment_bytes;
     ready->fd = fd;
-    disk_post(&d->writer, ready);
+    disk_post(fd < 0 ? &d->helper : &d->writer, ready);
     struct disk_job *rotate = disk_job_new(JOB_ROTATE, 0);
     rotate->segment = head.number;
     disk_post(&d->writer, rotate);
@@ -198,6 +207,8 @@ open_disk(struct disk *d, const struct disk_options *o, struct disk_error *e)
 {
     struct disk_scan scan;
     enum status st = open_place(d, o, e);
+    if (st == ST_OK)
+        disk_reserve_open(d, o->segment_bytes == 0);
     if (st == ST_OK)
         st = disk_read_boot(d, o->boot_id, e);
     if (st == ST_OK)
@@ -338,6 +349,7 @@ deliver(struct disk *d, struct rlog *r, const struct disk_done *done, uint64_t n
             d->synced_position = done->position;
         d->sync_count++;
         d->sync_us_last = done->micros;
+        histogram_observe(&d->syncs, done->micros);
         if (done->micros > d->sync_us_max)
             d->sync_us_max = done->micros;
         rlog_on_synced(r, done->position, now_ms);
@@ -387,6 +399,10 @@ disk_get_status(struct disk *d, struct disk_status *ret_status)
     ret_status->sync_count = d->sync_count;
     ret_status->sync_us_last = d->sync_us_last;
     ret_status->sync_us_max = d->sync_us_max;
+    ret_status->syncs = d->syncs;
+    ret_status->free_bytes = atomic_load(&d->free_bytes);
+    ret_status->reserve_bytes = atomic_load(&d->reserve_bytes);
+    ret_status->capacity_bytes = d->capacity_bytes;
     ret_status->is_full = atomic_load(&d->is_full);
     d->sync_us_max = 0;
 }

@@ -5,6 +5,7 @@
  *   boot             boot id of the machine at the last start; was the stop clean
  *   log/N.seg        segments of the record stream
  *   snapshots/       INDEX-TERM.snap, chunked
+ *   reserve-N        room for the time when the disk is full
  *   aside-DATE/      log and snapshots that were found damaged, kept for people
  *
  * man/holdfast-files.5 has the bytes. The core thread plans where each record goes and
@@ -13,13 +14,16 @@
  * share nothing but mailboxes. Completions ring the bell and wait for disk_deliver().
  *
  * A write or sync that fails is the end of it all: it is reported once, nothing is
- * tried again and nothing written after it. Only making a segment ahead waits for room
- * when the disk is full; until there is some, appends are not completed. */
+ * tried again and nothing written after it. Only when there is no room is what comes
+ * next taken from the reserve (raft/disk_reserve.c), and when that is used up, too, it
+ * waits for room: until there is some, appends are not completed. */
 #ifndef HF_RAFT_DISK_H
 #define HF_RAFT_DISK_H
 
+#include "base/histogram.h"
 #include "raft/rlog_disk.h"
 
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -52,6 +56,7 @@ struct disk_sys {
     int (*fsync)(int fd);
     int (*mkdirat)(int dir_fd, const char *name, mode_t mode);
     int (*renameat)(int from_fd, const char *from, int to_fd, const char *to);
+    int (*fstatvfs)(int fd, struct statvfs *ret_stat);
 };
 
 struct disk_options {
@@ -59,7 +64,7 @@ struct disk_options {
     uint64_t node_id;
     uint8_t cluster_id[DISK_CLUSTER_ID_BYTES];
     const char *boot_id;  /* of the running machine; at most DISK_BOOT_ID_MAX */
-    size_t segment_bytes; /* 0 = DISK_SEGMENT_BYTES */
+    size_t segment_bytes; /* 0 = DISK_SEGMENT_BYTES, less on a small file system */
     /* Called on another thread when there is something for disk_deliver(). */
     void (*bell)(void *ctx);
     void *bell_ctx;
@@ -67,6 +72,9 @@ struct disk_options {
     /* Of a payload whose checksum is not crc: is all of it as it was written but for
      * bodies of messages? Then the record counts. NULL: no record does. */
     bool (*salvage_cb)(struct slice payload, uint32_t crc);
+    /* While it opens: so many segments of the log are read. NULL is fine. */
+    void (*progress_cb)(void *ctx, uint64_t done, uint64_t total);
+    void *progress_ctx;
 };
 
 /* Makes a new data directory of a cluster's first members (all voters; sorted by id
@@ -126,7 +134,11 @@ struct disk_status {
     uint64_t sync_count;
     uint64_t sync_us_last; /* how long the last one took */
     uint64_t sync_us_max;  /* since the last call */
-    bool is_full;          /* no room for the segment after the present one */
+    struct histogram syncs;
+    uint64_t free_bytes; /* when it was last looked at */
+    uint64_t reserve_bytes;
+    uint64_t capacity_bytes; /* of the file system; 0 = not known */
+    bool is_full; /* what is written comes out of the reserve, or soon will */
 };
 
 void disk_get_status(struct disk *d, struct disk_status *ret_status);

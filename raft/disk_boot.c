@@ -155,12 +155,29 @@ disk_read_boot(struct disk *d, const char *boot_id, struct disk_error *e)
     return ST_OK;
 }
 
+/* No room for another file beside it. Torn it is as good as none: the next start is as
+ * careful as after a crash. */
+static enum status
+overwrite(struct disk *d, const char *name, const uint8_t *bytes, size_t size)
+{
+    int fd = openat(d->dir_fd, name, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? ST_FULL : ST_IO;
+    enum status st = ST_OK;
+    if (disk_write_at(&d->sys, fd, bytes, size, 0) != 0 || d->sys.fdatasync(fd) != 0)
+        st = disk_errno_status(errno);
+    close(fd);
+    return st;
+}
+
 enum status
 disk_write_boot(struct disk *d)
 {
     uint8_t bytes[BOOT_BYTES];
     disk_boot_put(bytes, &d->boot);
-    if (disk_replace_file(&d->sys, d->dir_fd, "boot", bytes, sizeof bytes) != 0)
-        return disk_errno_status(errno);
-    return ST_OK;
+    if (disk_replace_file(&d->sys, d->dir_fd, "boot", bytes, sizeof bytes) == 0)
+        return ST_OK;
+    if (disk_errno_status(errno) != ST_FULL)
+        return ST_IO;
+    return overwrite(d, "boot", bytes, sizeof bytes);
 }

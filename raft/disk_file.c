@@ -90,11 +90,10 @@ disk_image_parse(const char *name, uint64_t *ret_index, uint64_t *ret_term)
 }
 
 int
-disk_write_all(
-    const struct disk_sys *sys, int fd, struct iovec *iov, int count, uint64_t offset)
+disk_write_on(const struct disk_sys *sys, int fd, struct disk_left *left)
 {
-    while (count > 0) {
-        ssize_t n = sys->pwritev(fd, iov, count, (off_t)offset);
+    while (left->count > 0) {
+        ssize_t n = sys->pwritev(fd, left->iov, left->count, (off_t)left->offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -102,15 +101,15 @@ disk_write_all(
                 errno = EIO;
             return -1;
         }
-        offset += (uint64_t)n;
-        while (count > 0 && (size_t)n >= iov->iov_len) {
-            n -= (ssize_t)iov->iov_len;
-            iov++;
-            count--;
+        left->offset += (uint64_t)n;
+        while (left->count > 0 && (size_t)n >= left->iov->iov_len) {
+            n -= (ssize_t)left->iov->iov_len;
+            left->iov++;
+            left->count--;
         }
-        if (count > 0) {
-            iov->iov_base = (uint8_t *)iov->iov_base + n;
-            iov->iov_len -= (size_t)n;
+        if (left->count > 0) {
+            left->iov->iov_base = (uint8_t *)left->iov->iov_base + n;
+            left->iov->iov_len -= (size_t)n;
         }
     }
     return 0;
@@ -121,7 +120,8 @@ disk_write_at(
     const struct disk_sys *sys, int fd, const void *data, size_t size, uint64_t offset)
 {
     struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
-    return disk_write_all(sys, fd, &iov, size > 0 ? 1 : 0, offset);
+    struct disk_left left = {&iov, size > 0 ? 1 : 0, offset};
+    return disk_write_on(sys, fd, &left);
 }
 
 int
@@ -160,12 +160,40 @@ disk_replace_file(const struct disk_sys *sys,
         rv = sys->fdatasync(fd);
     int error = errno;
     close(fd);
-    errno = error;
-    if (rv != 0)
+    if (rv != 0) {
+        unlinkat(dir_fd, temporary, 0);
+        errno = error;
         return -1;
+    }
     if (renameat(dir_fd, temporary, dir_fd, name) != 0)
         return -1;
     return fsync(dir_fd);
+}
+
+int
+disk_finish_segment(const struct disk_sys *sys,
+                    int log_fd,
+                    int fd,
+                    const struct segment_head *head)
+{
+    char name[DISK_NAME_MAX];
+    uint8_t head_bytes[SEGMENT_HEAD_BYTES];
+    disk_segment_name(head->number, name);
+    segment_head_put(head_bytes, head);
+    int rv = disk_write_at(sys, fd, head_bytes, sizeof head_bytes, 0);
+    if (rv == 0)
+        rv = sys->fdatasync(fd);
+    if (rv == 0)
+        rv = renameat(log_fd, "next.tmp", log_fd, name);
+    if (rv == 0)
+        rv = fsync(log_fd);
+    if (rv == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    unlinkat(log_fd, "next.tmp", 0);
+    errno = error;
+    return -1;
 }
 
 int
@@ -174,10 +202,6 @@ disk_make_segment(const struct disk_sys *sys,
                   const struct segment_head *head,
                   uint64_t bytes)
 {
-    char name[DISK_NAME_MAX];
-    uint8_t head_bytes[SEGMENT_HEAD_BYTES];
-    disk_segment_name(head->number, name);
-    segment_head_put(head_bytes, head);
     int fd = openat(log_fd, "next.tmp", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
@@ -187,15 +211,7 @@ disk_make_segment(const struct disk_sys *sys,
     if (rv != 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
         rv = ftruncate(fd, (off_t)bytes);
     if (rv == 0)
-        rv = disk_write_at(sys, fd, head_bytes, sizeof head_bytes, 0);
-    if (rv == 0)
-        rv = sys->fdatasync(fd);
-    if (rv == 0)
-        rv = renameat(log_fd, "next.tmp", log_fd, name);
-    if (rv == 0)
-        rv = fsync(log_fd);
-    if (rv == 0)
-        return fd;
+        return disk_finish_segment(sys, log_fd, fd, head);
     int error = errno;
     close(fd);
     unlinkat(log_fd, "next.tmp", 0);
@@ -215,7 +231,8 @@ disk_salt(uint64_t base, uint64_t number)
 void
 disk_fill_system(struct disk_sys *out, const struct disk_sys *in)
 {
-    *out = (struct disk_sys){pwritev, fdatasync, fallocate, fsync, mkdirat, renameat};
+    *out = (struct disk_sys){pwritev, fdatasync, fallocate, fsync,
+                             mkdirat, renameat,  fstatvfs};
     if (in == NULL)
         return;
     if (in->pwritev != NULL)
@@ -230,4 +247,6 @@ disk_fill_system(struct disk_sys *out, const struct disk_sys *in)
         out->mkdirat = in->mkdirat;
     if (in->renameat != NULL)
         out->renameat = in->renameat;
+    if (in->fstatvfs != NULL)
+        out->fstatvfs = in->fstatvfs;
 }

@@ -1,18 +1,18 @@
-/* The helper thread: segments made ahead and removed, snapshots written. Whatever is
- * slow and must not delay the log. Making a segment goes before everything else; when
- * the disk is full it is tried again until there is room. */
+/* The helper thread: segments made ahead and removed, snapshots written, the reserve
+ * kept. Whatever is slow and must not delay the log. Making a segment goes before
+ * everything else; when the disk is full it comes out of the reserve, and when that is
+ * used up it is tried again until there is room. */
 #include "raft/disk_int.h"
 
 #include "base/mem.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define FULL_RETRY_NS 200000000
+#define FULL_LOOK_MS 200
+#define LOOK_MS      1000 /* somebody else may fill the disk */
 
 struct helper {
     struct disk *d;
@@ -21,6 +21,7 @@ struct helper {
     struct disk_job *prepare; /* segments still to be made, oldest first */
     struct image_writer *local;
     struct image_writer *incoming;
+    uint64_t look_ms; /* when it is looked at the room again */
     bool is_quitting;
 };
 
@@ -40,6 +41,16 @@ add_prepare(struct helper *h, struct disk_job *job)
 }
 
 static void
+forget_below(struct helper *h, uint64_t number)
+{
+    while (h->prepare != NULL && h->prepare->segment < number) {
+        struct disk_job *job = h->prepare;
+        h->prepare = (struct disk_job *)job->mail.next;
+        disk_job_free(job);
+    }
+}
+
+static void
 take_mail(struct helper *h)
 {
     struct mail *next;
@@ -49,6 +60,9 @@ take_mail(struct helper *h)
         m->next = NULL;
         if (job->kind == JOB_PREPARE) {
             add_prepare(h, job);
+        } else if (job->kind == JOB_FORGET) {
+            forget_below(h, job->segment);
+            disk_job_free(job);
         } else if (job->kind == JOB_QUIT) {
             h->is_quitting = true;
             disk_job_free(job);
@@ -71,13 +85,14 @@ make_segment(struct helper *h, struct disk_job *job)
     int fd = disk_make_segment(&d->sys, d->log_fd, &head, job->bytes);
     if (fd < 0 && disk_errno_status(errno) == ST_FULL) {
         atomic_store(&d->is_full, true);
-        return false;
+        fd = disk_reserve_segment(d, &head);
     }
+    if (fd < 0 && disk_errno_status(errno) == ST_FULL)
+        return false;
     if (fd < 0) {
         disk_report_failure(d, "making a segment of the log", errno);
         return true;
     }
-    atomic_store(&d->is_full, false);
     struct disk_job *ready = disk_job_new(JOB_READY, 0);
     ready->segment = job->segment;
     ready->salt = job->salt;
@@ -145,6 +160,7 @@ run_job(struct helper *h, struct disk_job *job)
     case JOB_INSTALL:
     case JOB_NOTE:
     case JOB_PREPARE:
+    case JOB_FORGET:
     case JOB_QUIT:
         abort(); /* jobs of the writer */
         break;
@@ -152,25 +168,22 @@ run_job(struct helper *h, struct disk_job *job)
 }
 
 static void
+tend(struct helper *h)
+{
+    uint64_t now_ms = disk_micros_now() / 1000;
+    bool is_due = now_ms >= h->look_ms || atomic_load(&h->d->is_starved);
+    if (is_failed(h) || h->is_quitting || !is_due)
+        return;
+    disk_reserve_tend(h->d, h->prepare != NULL);
+    h->look_ms = now_ms + (atomic_load(&h->d->is_full) ? FULL_LOOK_MS : LOOK_MS);
+}
+
+static void
 wait_for_mail(struct helper *h)
 {
-    sem_t *bell = &h->d->helper.bell;
-    struct timespec until;
-    if (h->first != NULL)
-        return;
-    if (h->prepare == NULL || is_failed(h)) {
-        while (sem_wait(bell) != 0)
-            assert(errno == EINTR);
-        return;
-    }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += FULL_RETRY_NS;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    if (sem_timedwait(bell, &until) != 0)
-        assert(errno == EINTR || errno == ETIMEDOUT);
+    uint64_t wait_ms = atomic_load(&h->d->is_full) ? FULL_LOOK_MS : LOOK_MS;
+    if (h->first == NULL)
+        disk_wait_bell(&h->d->helper, is_failed(h) ? 0 : wait_ms);
 }
 
 static void
@@ -195,6 +208,7 @@ disk_helper_run(void *ctx)
         wait_for_mail(h);
         take_mail(h);
         make_segments(h);
+        tend(h);
         struct disk_job *job = h->first;
         if (job == NULL || h->is_quitting)
             continue;

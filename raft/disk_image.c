@@ -99,6 +99,22 @@ image_writer_begin(struct image_writer *w, struct disk_job *job)
         fail(w);
 }
 
+/* When there is no room the reserve makes some: a snapshot is what lets go of the log.
+ */
+static bool
+write_at(struct image_writer *w, const void *data, size_t size, uint64_t offset)
+{
+    int rv = disk_write_at(&w->d->sys, w->fd, data, size, offset);
+    while (rv != 0 && disk_errno_status(errno) == ST_FULL) { /* bound: its files */
+        if (!disk_reserve_give(w->d)) {
+            errno = ENOSPC;
+            return false;
+        }
+        rv = disk_write_at(&w->d->sys, w->fd, data, size, offset);
+    }
+    return rv == 0;
+}
+
 static bool
 flush_chunk(struct image_writer *w)
 {
@@ -107,8 +123,8 @@ flush_chunk(struct image_writer *w)
         return true;
     image_chunk_put(w->chunk, w->chunk_number, w->chunk + IMAGE_CHUNK_HEAD,
                     w->chunk_size);
-    if (disk_write_at(sys, w->fd, w->chunk, IMAGE_CHUNK_HEAD + w->chunk_size,
-                      image_chunk_offset(w->chunk_number)) != 0)
+    if (!write_at(w, w->chunk, IMAGE_CHUNK_HEAD + w->chunk_size,
+                  image_chunk_offset(w->chunk_number)))
         return false;
     w->chunk_number++;
     w->unsynced += w->chunk_size;
@@ -165,8 +181,7 @@ write_head(struct image_writer *w)
 {
     uint8_t head[IMAGE_HEAD_BYTES];
     image_head_put(head, &w->meta, w->d->cluster);
-    return disk_write_at(&w->d->sys, w->fd, head, sizeof head, 0) == 0 &&
-           w->d->sys.fdatasync(w->fd) == 0;
+    return write_at(w, head, sizeof head, 0) && w->d->sys.fdatasync(w->fd) == 0;
 }
 
 static void

@@ -11,6 +11,7 @@
  *   disk_scan.c    what is in the segments at open; torn tail or damage
  *   disk_repair.c  what open changes, once everything is known to be good
  *   disk_writer.c  the writer thread; disk_sync.c the syncer thread
+ *   disk_reserve.c room for the time when the disk is full
  *   disk_helper.c  the helper thread; disk_image.c writes its snapshots
  *   disk_file.c    small files, directories, names
  *   disk_format.c  bytes
@@ -79,6 +80,8 @@ struct disk {
     struct disk_boot boot;
     struct disk_error damage; /* found by the last read that gave ST_CORRUPT */
     bool (*salvage_cb)(struct slice payload, uint32_t crc);
+    void (*progress_cb)(void *ctx, uint64_t done, uint64_t total);
+    void *progress_ctx;
     struct disk_salvaged salvaged[DISK_SALVAGED_MAX];
     uint32_t salvaged_count;
     /* For mending: what a scan would find if the log were cut so. */
@@ -123,10 +126,19 @@ struct disk {
     _Atomic uint64_t waiting_bytes;
     _Atomic uint64_t image_backlog;
     _Atomic bool is_full;
+    _Atomic bool is_starved; /* the writer stands in the middle of a write */
+    _Atomic uint64_t busy_since_us[DISK_BUSY_COUNT]; /* a write or sync runs; 0 */
+    _Atomic uint64_t busy_most_us; /* the longest one since the last look */
+    uint64_t capacity_bytes;
+    uint32_t reserve; /* which of its files are there, bits: the helper thread's */
+    uint32_t reserve_want;
+    _Atomic uint64_t free_bytes;
+    _Atomic uint64_t reserve_bytes;
     _Atomic bool is_broken; /* a failure was reported: nothing is written any more */
     uint64_t sync_count;
     uint64_t sync_us_last;
     uint64_t sync_us_max;
+    struct histogram syncs;
 };
 
 #include "raft/disk_parts.h"

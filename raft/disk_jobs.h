@@ -19,6 +19,7 @@ enum disk_job_kind {
     JOB_INSTALL, /* writer: incoming snapshot in force, segments removed */
     JOB_NOTE,    /* writer: says that it came to here */
     JOB_PREPARE, /* helper: make a segment */
+    JOB_FORGET,  /* helper: those below are not needed any more */
     JOB_REMOVE_SEGMENT,
     JOB_IMAGE_BEGIN,
     JOB_IMAGE_WRITE,
@@ -26,6 +27,13 @@ enum disk_job_kind {
     JOB_IMAGE_CANCEL,
     JOB_IMAGE_REMOVE,
     JOB_QUIT,
+};
+
+/* Who may be at a write or sync for long. */
+enum disk_busy {
+    DISK_BUSY_WRITER,
+    DISK_BUSY_SYNCER,
+    DISK_BUSY_COUNT,
 };
 
 struct disk_record {
@@ -79,6 +87,8 @@ struct disk_done {
 struct disk_job *disk_job_new(enum disk_job_kind kind, uint32_t count);
 void disk_job_free(struct disk_job *job);
 void disk_post(struct disk_thread *t, struct disk_job *job);
+/* Until it has mail, or wait_ms have passed (0: no bound). */
+void disk_wait_bell(struct disk_thread *t, uint64_t wait_ms);
 void disk_report(struct disk *d, struct disk_done *done);
 struct disk_done *disk_done_new(enum disk_done_kind kind);
 void disk_report_failure(struct disk *d, const char *what, int error);
@@ -88,6 +98,11 @@ void *disk_writer_run(void *ctx);
 void *disk_helper_run(void *ctx);
 void *disk_syncer_run(void *ctx);
 /* disk_sync.c: 0 or -1 with errno */
-int disk_timed_sync(struct disk *d, int fd, uint64_t *ret_micros);
+int disk_timed_sync(struct disk *d, enum disk_busy who, int fd, uint64_t *ret_micros);
+/* Around what may take long; disk_end_busy() gives how long it took. */
+void disk_begin_busy(struct disk *d, enum disk_busy who);
+uint64_t disk_end_busy(struct disk *d, enum disk_busy who);
+uint64_t disk_micros_now(void); /* monotonic */
+void disk_look_at_health(void *ctx, struct rlog_disk_health *ret_health);
 
 #endif

@@ -27,8 +27,13 @@ void disk_image_name(const struct rlog_snapshot_meta *m, char out[DISK_NAME_MAX]
 const char *disk_temporary_name(bool is_incoming);
 bool disk_segment_parse(const char *name, uint64_t *ret_number);
 bool disk_image_parse(const char *name, uint64_t *ret_index, uint64_t *ret_term);
-int disk_write_all(
-    const struct disk_sys *sys, int fd, struct iovec *iov, int count, uint64_t offset);
+/* What is left of a write: after a failure it can go on with it. */
+struct disk_left {
+    struct iovec *iov;
+    int count;
+    uint64_t offset;
+};
+int disk_write_on(const struct disk_sys *sys, int fd, struct disk_left *left);
 int disk_write_at(
     const struct disk_sys *sys, int fd, const void *data, size_t size, uint64_t offset);
 /* Reads exactly size bytes; 1 when the file ends before. */
@@ -44,6 +49,11 @@ int disk_make_segment(const struct disk_sys *sys,
                       int log_fd,
                       const struct segment_head *head,
                       uint64_t bytes);
+/* The same of "next.tmp", open as fd; takes fd. */
+int disk_finish_segment(const struct disk_sys *sys,
+                        int log_fd,
+                        int fd,
+                        const struct segment_head *head);
 uint64_t disk_salt(uint64_t base, uint64_t number);
 void disk_fill_system(struct disk_sys *out, const struct disk_sys *in);
 
@@ -83,6 +93,14 @@ uint64_t disk_walk_segment(const struct disk *d,
                            const struct disk_segment *segment,
                            const uint8_t *bytes,
                            struct disk_finding *f);
+
+/* disk_reserve.c; -1 with errno. is_size_free: segments may be made smaller. */
+void disk_reserve_open(struct disk *d, bool is_size_free);
+int disk_reserve_segment(struct disk *d, const struct segment_head *head);
+/* One file is removed; false: there is none left. */
+bool disk_reserve_give(struct disk *d);
+/* Makes what is missing, and d->is_full. is_log_waiting: a segment is missing. */
+void disk_reserve_tend(struct disk *d, bool is_log_waiting);
 
 /* disk_repair.c */
 enum status disk_find_images(struct disk *d, struct disk_error *e) MUST_USE;

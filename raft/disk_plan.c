@@ -289,6 +289,10 @@ op_incoming_install(void *ctx)
     }
     job->meta = copy_meta(&d->incoming);
     disk_post(&d->writer, job);
+    /* Behind it: now the writer waits for none of these. */
+    job = disk_job_new(JOB_FORGET, 0);
+    job->segment = d->next_segment;
+    disk_post(&d->helper, job);
     disk_forget_fds(d);
     d->segment_count = 0;
     d->first = d->incoming.index + 1;
@@ -365,4 +369,5 @@ const struct rlog_disk_ops disk_ops = {
     .snapshot_release = op_snapshot_release,
     .found_done = op_found_done,
     .gate_opened = op_gate_opened,
+    .health = disk_look_at_health,
 };

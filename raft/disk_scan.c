@@ -143,6 +143,7 @@ disk_load_segment(struct disk *d,
     }
     size_t size = (size_t)stat.st_size;
     uint8_t *bytes = mem_try_alloc(size);
+    mem_load_step();
     if (bytes == NULL) {
         close(fd);
         disk_error_set(e, "%s/log/%s: out of memory", d->dir, name);
@@ -382,13 +383,23 @@ scan_segment(struct disk *d, struct disk_scan *s, size_t i, struct disk_error *e
     return st;
 }
 
+static void
+tell_progress(const struct disk *d, size_t done, const struct disk_scan *s)
+{
+    if (d->progress_cb != NULL)
+        d->progress_cb(d->progress_ctx, done, s->segment_count);
+}
+
 static enum status
 scan_all(struct disk *d, struct disk_scan *s, struct disk_error *e)
 {
     memset(s, 0, sizeof *s);
     enum status st = disk_list_segments(d, s, e);
-    for (size_t i = 0; st == ST_OK && i < s->segment_count; i++)
+    tell_progress(d, 0, s);
+    for (size_t i = 0; st == ST_OK && i < s->segment_count; i++) {
         st = scan_segment(d, s, i, e);
+        tell_progress(d, i + 1, s);
+    }
     if (st != ST_OK || !d->boot.is_clean || s->number >= d->boot.number)
         return st;
     if (s->is_torn)
@@ -435,12 +446,14 @@ enum status
 disk_scan_log(struct disk *d, struct disk_scan *s, struct disk_error *e)
 {
     enum status st;
+    mem_load_begin();
     for (;;) { /* bound: DISK_SALVAGED_MAX */
         st = scan_all(d, s, e);
         if (st != ST_CORRUPT || !s->has_bad || !salvage(d, s))
             break;
         disk_scan_fini(s);
     }
+    mem_load_end();
     if (st != ST_OK) {
         e->members = *known_members(d, s);
         disk_scan_fini(s);

@@ -6,22 +6,55 @@
 #include <errno.h>
 #include <time.h>
 
-static uint64_t
-micros_now(void)
+uint64_t
+disk_micros_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-int
-disk_timed_sync(struct disk *d, int fd, uint64_t *ret_micros)
+void
+disk_begin_busy(struct disk *d, enum disk_busy who)
 {
-    uint64_t from = micros_now();
-    if (d->sys.fdatasync(fd) != 0)
-        return -1;
-    *ret_micros = micros_now() - from;
-    return 0;
+    atomic_store(&d->busy_since_us[who], disk_micros_now());
+}
+
+uint64_t
+disk_end_busy(struct disk *d, enum disk_busy who)
+{
+    uint64_t took = disk_micros_now() - atomic_load(&d->busy_since_us[who]);
+    uint64_t most = atomic_load(&d->busy_most_us);
+    while (took > most && !atomic_compare_exchange_weak(&d->busy_most_us, &most, took))
+        ; /* bound: two threads and the looks of the core */
+    atomic_store(&d->busy_since_us[who], 0);
+    return took;
+}
+
+void
+disk_look_at_health(void *ctx, struct rlog_disk_health *ret_health)
+{
+    struct disk *d = ctx;
+    uint64_t most = atomic_exchange(&d->busy_most_us, 0);
+    for (int i = 0; i < DISK_BUSY_COUNT; i++) {
+        uint64_t since = atomic_load(&d->busy_since_us[i]);
+        uint64_t now = since == 0 ? 0 : disk_micros_now();
+        if (now > since && now - since > most)
+            most = now - since;
+    }
+    ret_health->is_full = atomic_load(&d->is_full);
+    ret_health->busy_ms = most / 1000;
+}
+
+int
+disk_timed_sync(struct disk *d, enum disk_busy who, int fd, uint64_t *ret_micros)
+{
+    disk_begin_busy(d, who);
+    int rv = d->sys.fdatasync(fd);
+    int error = errno;
+    *ret_micros = disk_end_busy(d, who);
+    errno = error;
+    return rv;
 }
 
 static void
@@ -30,7 +63,7 @@ sync_one(struct disk *d, struct disk_job *job)
     uint64_t micros;
     if (atomic_load(&d->is_broken))
         return;
-    if (disk_timed_sync(d, job->fd, &micros) != 0) {
+    if (disk_timed_sync(d, DISK_BUSY_SYNCER, job->fd, &micros) != 0) {
         disk_report_failure(d, "syncing the log", errno);
         return;
     }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct disk_job *
@@ -41,6 +42,26 @@ disk_post(struct disk_thread *t, struct disk_job *job)
     mail_chain_add(&chain, &job->mail);
     if (mailbox_put(&t->box, &chain))
         sem_post(&t->bell);
+}
+
+void
+disk_wait_bell(struct disk_thread *t, uint64_t wait_ms)
+{
+    struct timespec until;
+    if (wait_ms == 0) {
+        while (sem_wait(&t->bell) != 0)
+            assert(errno == EINTR);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(wait_ms / 1000);
+    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (sem_clockwait(&t->bell, CLOCK_MONOTONIC, &until) != 0)
+        assert(errno == EINTR || errno == ETIMEDOUT);
 }
 
 struct disk_done *

@@ -4,7 +4,9 @@
  * segment. What arrives meanwhile is gathered next. A sync is done by a thread of its
  * own, one at a time, so that what only needs to be written goes on during it; the next
  * one covers all that was written meanwhile. After the first failure nothing is written
- * any more. */
+ * any more. Only when there is no room does a write wait where it is until there is: a
+ * segment has its room from the start, unless the file system cannot allocate or a
+ * record is larger than a segment. */
 #include "raft/disk_int.h"
 
 #include "base/mem.h"
@@ -17,8 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GATHER_MAX   1024 /* IOV_MAX */
-#define GATHER_BYTES (4u << 20)
+#define GATHER_MAX     1024 /* IOV_MAX */
+#define GATHER_BYTES   (4u << 20)
+#define STUCK_RETRY_MS 100
 
 struct writer {
     struct disk *d;
@@ -33,6 +36,8 @@ struct writer {
     int iov_count;
     uint64_t gather_offset;
     uint64_t gather_bytes;
+    struct disk_left left; /* stuck: what is still to be written of it */
+    bool is_stuck;
     struct disk_job *gathered; /* whose blobs the iov points into */
     uint64_t offset;           /* end of what is planned in the segment */
     uint64_t position;         /* of the last record gathered */
@@ -68,12 +73,35 @@ report(struct writer *w, enum disk_done_kind kind, uint64_t position, uint64_t m
     disk_report(w->d, done);
 }
 
-static void
+/* False: there is no room. */
+static bool
+write_gathered(struct writer *w)
+{
+    if (!w->is_stuck)
+        w->left = (struct disk_left){w->iov, w->iov_count, w->gather_offset};
+    disk_begin_busy(w->d, DISK_BUSY_WRITER);
+    int rv = disk_write_on(&w->d->sys, w->fd, &w->left);
+    int error = errno;
+    (void)disk_end_busy(w->d, DISK_BUSY_WRITER);
+    w->is_stuck = rv != 0 && disk_errno_status(error) == ST_FULL;
+    atomic_store(&w->d->is_starved, w->is_stuck);
+    if (w->is_stuck) {
+        atomic_store(&w->d->is_full, true);
+        sem_post(&w->d->helper.bell);
+        return false;
+    }
+    errno = error;
+    if (rv != 0)
+        fail(w, "writing the log");
+    return true;
+}
+
+/* False: it must wait for room. */
+static bool
 flush(struct writer *w)
 {
-    if (w->iov_count > 0 && !is_failed(w) &&
-        disk_write_all(&w->d->sys, w->fd, w->iov, w->iov_count, w->gather_offset) != 0)
-        fail(w, "writing the log");
+    if (w->iov_count > 0 && !is_failed(w) && !write_gathered(w))
+        return false;
     atomic_fetch_sub(&w->d->waiting_bytes, w->gather_bytes);
     w->iov_count = 0;
     w->gather_bytes = 0;
@@ -87,6 +115,7 @@ flush(struct writer *w)
         w->written = w->position;
         report(w, DONE_WRITTEN, w->written, 0);
     }
+    return true;
 }
 
 static void
@@ -97,20 +126,21 @@ add(struct writer *w, const void *data, size_t size)
     w->gather_bytes += size;
 }
 
-/* Takes the job. */
-static void
+/* Takes the job unless it must wait (false). */
+static bool
 append(struct writer *w, struct disk_job *job)
 {
     assert(job->count * 3 <= GATHER_MAX);
     if (is_failed(w)) {
         atomic_fetch_sub(&w->d->waiting_bytes, job->bytes);
         disk_job_free(job);
-        return;
+        return true;
     }
     assert(job->segment == w->segment);
-    if (w->iov_count + (int)job->count * 3 > GATHER_MAX ||
-        w->gather_bytes >= GATHER_BYTES)
-        flush(w);
+    if ((w->is_stuck || w->iov_count + (int)job->count * 3 > GATHER_MAX ||
+         w->gather_bytes >= GATHER_BYTES) &&
+        !flush(w))
+        return false;
     if (w->iov_count == 0)
         w->gather_offset = job->offset;
     assert(w->gather_offset + w->gather_bytes == job->offset);
@@ -127,6 +157,7 @@ append(struct writer *w, struct disk_job *job)
     w->number = job->number;
     job->mail.next = (struct mail *)w->gathered;
     w->gathered = job;
+    return true;
 }
 
 /* Here and now: before another segment, and at the end. */
@@ -136,7 +167,7 @@ sync_segment(struct writer *w)
     uint64_t micros;
     if (is_failed(w) || w->fd < 0 || w->synced >= w->written)
         return;
-    if (disk_timed_sync(w->d, w->fd, &micros) != 0) {
+    if (disk_timed_sync(w->d, DISK_BUSY_WRITER, w->fd, &micros) != 0) {
         fail(w, "syncing the log");
         return;
     }
@@ -177,12 +208,34 @@ write_mark(struct writer *w)
         fail(w, "writing the log");
 }
 
-/* False: the segment is not made yet. */
+/* Made for a log that is gone. */
+static void
+drop_ready(struct writer *w, uint64_t below)
+{
+    char name[DISK_NAME_MAX];
+    struct disk_job **at = &w->ready;
+    while (*at != NULL) {
+        struct disk_job *job = *at;
+        if (job->segment >= below) {
+            at = (struct disk_job **)&job->mail.next;
+            continue;
+        }
+        *at = (struct disk_job *)job->mail.next;
+        disk_segment_name(job->segment, name);
+        disk_job_free(job);
+        if ((unlinkat(w->d->log_fd, name, 0) != 0 && errno != ENOENT) ||
+            fsync(w->d->log_fd) != 0)
+            fail(w, "removing a segment of the log");
+    }
+}
+
+/* False: the segment is not made yet, or the one before is not written. */
 static bool
 rotate(struct writer *w, struct disk_job *job)
 {
     struct disk_job **at = &w->ready;
-    flush(w);
+    if (!flush(w))
+        return false;
     while (*at != NULL && (*at)->segment != job->segment)
         at = (struct disk_job **)&(*at)->mail.next;
     if (*at == NULL)
@@ -199,8 +252,20 @@ rotate(struct writer *w, struct disk_job *job)
     w->segment = ready->segment;
     w->salt = ready->salt;
     w->offset = SEGMENT_HEAD_BYTES;
+    drop_ready(w, w->segment);
     disk_job_free(ready);
     return true;
+}
+
+/* What could not be written belongs to a log that goes. */
+static void
+forget_gathered(struct writer *w)
+{
+    w->iov_count = 0;
+    w->is_stuck = false;
+    atomic_store(&w->d->is_starved, false);
+    w->position = w->written;
+    (void)flush(w);
 }
 
 /* The incoming snapshot in force, then the old log away, the newest segment first: what
@@ -210,7 +275,8 @@ install(struct writer *w, struct disk_job *job)
 {
     char name[DISK_NAME_MAX];
     struct disk *d = w->d;
-    flush(w);
+    if (!flush(w))
+        forget_gathered(w);
     if (w->fd >= 0)
         close(w->fd);
     w->fd = -1;
@@ -240,8 +306,7 @@ run_job(struct writer *w, struct disk_job *job)
     struct disk_done *done;
     switch (job->kind) {
     case JOB_APPEND:
-        append(w, job);
-        return true;
+        return append(w, job);
     case JOB_SYNC:
         w->wanted = job->position;
         break;
@@ -269,6 +334,7 @@ run_job(struct writer *w, struct disk_job *job)
     case JOB_READY:
     case JOB_SYNCED:
     case JOB_PREPARE:
+    case JOB_FORGET:
     case JOB_REMOVE_SEGMENT:
     case JOB_IMAGE_BEGIN:
     case JOB_IMAGE_WRITE:
@@ -308,19 +374,43 @@ take_mail(struct writer *w)
     }
 }
 
+/* Before an install nothing needs to be written any more: what it waits for in vain
+ * may be the room that the install makes. False: there is none. */
+static bool
+skip_to_install(struct writer *w)
+{
+    struct disk_job *job = w->first;
+    while (job != NULL && job->kind != JOB_INSTALL)
+        job = (struct disk_job *)job->mail.next;
+    if (job == NULL)
+        return false;
+    while (w->first != job) {
+        struct disk_job *gone = w->first;
+        w->first = (struct disk_job *)gone->mail.next;
+        if (gone->kind == JOB_APPEND)
+            atomic_fetch_sub(&w->d->waiting_bytes, gone->bytes);
+        disk_job_free(gone);
+    }
+    return true;
+}
+
 static void
 run_waiting(struct writer *w)
 {
     while (w->first != NULL) {
         struct disk_job *job = w->first;
         struct disk_job *next = (struct disk_job *)job->mail.next;
-        if (!run_job(w, job))
+        if (!run_job(w, job)) {
+            if (skip_to_install(w))
+                continue;
             break;
+        }
         w->first = next;
         if (next == NULL)
             w->last = &w->first;
     }
-    flush(w);
+    if (!flush(w))
+        return;
     if (w->is_quitting && w->wanted > w->synced)
         sync_segment(w);
     else if (w->wanted > w->synced)
@@ -340,8 +430,7 @@ disk_writer_run(void *ctx)
     w->last = &w->first;
     w->fd = -1;
     while (!w->is_quitting) {
-        while (sem_wait(&w->d->writer.bell) != 0)
-            assert(errno == EINTR);
+        disk_wait_bell(&w->d->writer, w->is_stuck ? STUCK_RETRY_MS : 0);
         take_mail(w);
         run_waiting(w);
     }
@@ -353,6 +442,10 @@ disk_writer_run(void *ctx)
     for (struct disk_job *job = w->ready; job != NULL; job = next) {
         next = (struct disk_job *)job->mail.next;
         disk_job_free(job);
+    }
+    for (struct disk_job *job = w->gathered; job != NULL; job = next) {
+        next = (struct disk_job *)job->mail.next;
+        disk_job_free(job); /* stuck to the end */
     }
     if (w->fd >= 0)
         close(w->fd);

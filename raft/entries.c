@@ -31,7 +31,7 @@ drop_cached(struct rlog_entries *e, uint64_t index)
     if (c->blob != NULL)
         blob_put(c->blob);
     c->blob = NULL;
-    e->cached_bytes -= e->rows[index & e->mask].size;
+    e->cached_bytes -= RLOG_ENTRY_OVERHEAD + e->rows[index & e->mask].size;
 }
 
 void
@@ -77,7 +77,7 @@ add_row(struct rlog_entries *e, uint32_t size)
         grow_rows(e);
     struct rlog_row *row = &e->rows[(e->last + 1) & e->mask];
     row->size = size;
-    row->end_bytes = before + size;
+    row->end_bytes = before + RLOG_ENTRY_OVERHEAD + size;
     return row;
 }
 
@@ -117,7 +117,7 @@ rlog_entries_append(struct rlog_entries *e,
     c->blob = entry->size == 0 ? NULL : blob_get(entry->blob);
     c->offset = entry->offset;
     c->crc = entry->crc;
-    e->cached_bytes += entry->size;
+    e->cached_bytes += RLOG_ENTRY_OVERHEAD + entry->size;
 }
 
 void

@@ -8,9 +8,14 @@
 
 #include "raft/rlog.h"
 
+/* Of an entry beside its payload: the head and the padding of its record on the disk
+ * (raft/disk_format.h), and about as much in memory. Counted with every entry, so that
+ * many small ones are bounded like few large ones. */
+#define RLOG_ENTRY_OVERHEAD 64
+
 struct rlog_row {
     uint64_t term;
-    uint64_t end_bytes; /* payload bytes of this entry and all before it, ever */
+    uint64_t end_bytes; /* this entry's and all before it, ever, with the overhead */
     uint64_t position;  /* in the record stream: counts when position <= the mark */
     uint32_t size;
     uint8_t type;
@@ -74,7 +79,8 @@ rlog_entries_row(const struct rlog_entries *e, uint64_t index)
 
 /* 0 when it is not there. */
 uint64_t rlog_entries_term(const struct rlog_entries *e, uint64_t index);
-/* Payload bytes up to and with index; index >= first - 1 (less is taken as that). */
+/* Bytes, with the overhead, up to and with index; index >= first - 1 (less is taken as
+ * that). */
 uint64_t rlog_entries_bytes(const struct rlog_entries *e, uint64_t index);
 /* True and borrowed (no reference) when its payload is in memory. */
 bool rlog_entries_cached(const struct rlog_entries *e,

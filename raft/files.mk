@@ -1,5 +1,5 @@
 # The replicated log of one node: librlog is its logic (no I/O), librdisk the data directory.
-# pure: entries guard heap members rlog rlog_elect rlog_gate rlog_offer rlog_receive rlog_send rlog_snapshot rlog_step rlog_store rlog_submit wire wire_snapshot
+# pure: entries guard heap members rlog rlog_elect rlog_gate rlog_offer rlog_receive rlog_room rlog_send rlog_snapshot rlog_step rlog_store rlog_submit wire wire_snapshot
 noinst_LIBRARIES += raft/librlog.a raft/librdisk.a
 raft_librlog_a_SOURCES = \
 	raft/entries.c raft/entries.h \
@@ -12,6 +12,7 @@ raft_librlog_a_SOURCES = \
 	raft/rlog_gate.c \
 	raft/rlog_offer.c \
 	raft/rlog_receive.c \
+	raft/rlog_room.c raft/rlog_room.h \
 	raft/rlog_send.c \
 	raft/rlog_snapshot.c \
 	raft/rlog_step.c \
@@ -32,6 +33,7 @@ raft_librdisk_a_SOURCES = \
 	raft/disk_plan.c \
 	raft/disk_read.c \
 	raft/disk_repair.c \
+	raft/disk_reserve.c \
 	raft/disk_scan.c raft/disk_scan.h \
 	raft/disk_sync.c \
 	raft/disk_thread.c \

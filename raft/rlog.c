@@ -3,6 +3,7 @@
 #include "raft/rlog.h"
 
 #include "raft/rlog_int.h"
+#include "raft/rlog_room.h"
 
 #include "base/mem.h"
 
@@ -26,6 +27,12 @@ rlog_note_time(struct rlog *r, uint64_t now_ms)
     /* The library asserts that time does not go back. */
     if (now_ms > r->now_ms)
         r->now_ms = now_ms;
+}
+
+uint64_t
+rlog_now_ms(const struct rlog *r)
+{
+    return r->now_ms;
 }
 
 uint64_t
@@ -343,6 +350,8 @@ rlog_deadline(const struct rlog *r)
         at = earlier(at, earlier(r->gate.deadline_ms,
                                  r->gate.told_ms + r->options.heartbeat_ms));
     at = earlier(at, rlog_offer_deadline(r));
+    if (r->disk->ops->health != NULL)
+        at = earlier(at, r->looked_ms + r->options.heartbeat_ms);
     return at > r->now_ms ? at : r->now_ms;
 }
 
@@ -381,6 +390,8 @@ fill_peers(const struct rlog *r, struct rlog_status *s)
         for (int j = 0; j < RLOG_PEERS_MAX; j++)
             if (r->peers[j].id == server->id) {
                 out->is_connected = r->peers[j].is_connected;
+                out->is_full = r->peers[j].is_full;
+                out->is_slow = r->peers[j].is_slow;
                 out->last_heard_ms = r->peers[j].heard_ms;
             }
         raft_index match = 0;
@@ -412,6 +423,9 @@ rlog_get_status(const struct rlog *r, struct rlog_status *ret_status)
     s.is_gated = r->gate.is_closed;
     s.is_rejoining = r->gate.is_closed && r->gate.is_strict;
     s.is_transferring = r->handover != RLOG_HANDOVER_NONE;
+    s.is_full = r->is_full;
+    s.is_slow = rlog_is_slow(r);
+    s.has_room = rlog_has_room(r);
     s.majority_heard_ms = s.role == RLOG_LEADER ? majority_heard(r) : 0;
     fill_peers(r, &s);
     *ret_status = s;

@@ -36,8 +36,8 @@ struct rlog_callbacks {
     /* Role, term or known leader (0 = none) changed. Becoming leader: the log may take
      * submits from now on. May call rlog_submit(). */
     void (*role_cb)(void *ctx, enum rlog_role role, uint64_t term, uint64_t leader);
-    /* The state machine is to be replaced by this snapshot's image: also at start-up.
-     * read() it piece by piece with rlog_snapshot_read(). ST_CORRUPT refuses it. */
+    /* The state is to be replaced by this snapshot (rlog_snapshot_read), also at
+     * start-up. ST_AGAIN: later; nothing is applied until rlog_restored(). */
     enum status (*restore_cb)(void *ctx, uint64_t index, uint64_t term);
     /* The end: what failed. The caller stops the process (or the simulated node).
      * ST_CONFLICT: what was committed here contradicts the leader's log. ST_CORRUPT:
@@ -75,6 +75,8 @@ void rlog_close(struct rlog *r); /* NULL is fine; does not close disk */
  * at least now). */
 void rlog_tick(struct rlog *r, uint64_t now_ms);
 uint64_t rlog_deadline(const struct rlog *r);
+/* The time that the last call gave: inside a callback, now. */
+uint64_t rlog_now_ms(const struct rlog *r);
 
 /* A frame from an authenticated peer; blob is borrowed (references are taken for
  * entries that are kept). Malformed: ST_INVALID, nothing happened, close the peer. */
@@ -130,9 +132,12 @@ void rlog_snapshot_finish(struct rlog *r);
 void rlog_snapshot_cancel(struct rlog *r);
 /* How many piece bytes wait for the disk: the user paces itself by it. */
 uint64_t rlog_snapshot_backlog_bytes(const struct rlog *r);
-/* Log bytes (payloads) since the last snapshot, for the threshold. */
+/* Log bytes since the last snapshot, with the records' heads. */
 uint64_t rlog_log_bytes(const struct rlog *r);
-/* Inside restore_cb: at most max bytes of the image at offset; size 0 at the end. */
+/* What restore_cb was asked for is done, or has failed. */
+void rlog_restored(struct rlog *r, enum status st, uint64_t now_ms);
+uint64_t rlog_snapshot_bytes(const struct rlog *r); /* the size of the image */
+/* From restore_cb on: at most max bytes of it at offset; size 0: the end. */
 enum status rlog_snapshot_read(struct rlog *r,
                                uint64_t offset,
                                size_t max,

@@ -115,6 +115,8 @@ struct rlog_disk_ops {
      * next start is gated only if the machine crashes again. Until then every start
      * must be (rlog_options.is_crashed, is_rejoining). May be NULL. */
     void (*gate_opened)(void *ctx);
+    /* How it does; often asked. NULL: always well. */
+    void (*health)(void *ctx, struct rlog_disk_health *ret_health);
 };
 
 struct rlog_disk {

@@ -95,7 +95,8 @@ rlog_fast_refused(struct rlog *r)
 
 /* A cluster that starts whole: nobody has a leader to wait for. Once a majority of the
  * voters has said where its log ends, the best of them (of equals the one with the
- * lowest id) stands at once. Where there is a leader after all, pre-vote refuses. */
+ * lowest id) stands at once, also one that had begun to stand when it was alone. Where
+ * there is a leader after all, pre-vote refuses. */
 void
 rlog_fast_boot(struct rlog *r)
 {
@@ -103,8 +104,8 @@ rlog_fast_boot(struct rlog *r)
     unsigned voters = 0;
     unsigned known = 0;
     bool is_voter = false;
-    if (r->leader_heard_ms != 0 || r->raft.state != RAFT_FOLLOWER ||
-        rlog_known_leader(r) != 0 || r->fast.until_ms != 0)
+    if (r->leader_heard_ms != 0 || rlog_is_leader(r) || rlog_known_leader(r) != 0 ||
+        r->fast.until_ms != 0)
         return;
     for (unsigned i = 0; i < r->raft.configuration.n; i++) {
         const struct raft_server *s = &r->raft.configuration.servers[i];
@@ -211,6 +212,7 @@ rlog_peer_up(struct rlog *r, uint64_t peer, uint64_t now_ms)
         p->must_rewind = true;
         rlog_offer_resume(r, p);
     }
+    rlog_fast_boot(r); /* what it said may have come before the link to it was up */
     rlog_settle(r);
 }
 

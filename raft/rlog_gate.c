@@ -82,6 +82,15 @@ rlog_gate_may_vote(struct rlog *r, uint64_t last_term, uint64_t last_index)
     return best_of_all(r, &term, &index) && as_good(last_term, last_index, term, index);
 }
 
+/* The library's own timer, which would forget a silent leader, does not fire while the
+ * gate is closed: without this a leader that was heard once and is gone would keep the
+ * node from voting until the grace has passed. */
+bool
+rlog_gate_misses_leader(const struct rlog *r)
+{
+    return r->gate.is_closed && r->now_ms - r->gate.heard_ms >= r->options.election_ms;
+}
+
 bool
 rlog_gate_may_stand(struct rlog *r)
 {
@@ -95,6 +104,7 @@ rlog_gate_heard(struct rlog *r, uint64_t term, uint64_t leader_commit)
     if (!r->gate.is_closed)
         return;
     extend_grace(r);
+    r->gate.heard_ms = r->now_ms;
     /* A new leader's commit index is low before an entry of its own is committed. */
     bool is_own_term = rlog_term_of(r, leader_commit) == term ||
                        !rlog_guard_is_on(RLOG_GUARD_GATE_TERM);

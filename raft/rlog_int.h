@@ -7,6 +7,7 @@
  *   rlog_submit.c   entries of our own: commands, barrier, change; hand-over
  *   rlog_store.c    marks: written, synced, stored; when to sync
  *   rlog_elect.c    timeouts and the fast election
+ *   rlog_room.c     who has room, who would lead better
  *   rlog_gate.c     the restart gate
  *   rlog_snapshot.c local and incoming snapshots; rlog_offer.c: outgoing ones
  *
@@ -28,7 +29,7 @@ _Static_assert(RAFT_VERSION_NUMBER == 2201, "raft-notes are about 0.22.1");
 
 #ifndef RLOG_INFLIGHT_ENTRIES /* the simulator has less of everything */
 /* Unacknowledged entries per peer in the library. */
-#define RLOG_INFLIGHT_ENTRIES    256
+#define RLOG_INFLIGHT_ENTRIES    128
 #define RLOG_PEER_WINDOW_BYTES   (8u << 20) /* sent to a peer, not yet acknowledged */
 #define RLOG_UNCOMMITTED_ENTRIES 4096       /* raft-notes 7: the scan is linear */
 #define RLOG_UNCOMMITTED_BYTES   (64u << 20)
@@ -82,6 +83,12 @@ struct rlog {
     uint64_t leader_stamp_ms; /* of the leader's newest AppendEntries, sent back */
     uint64_t leader_heard_ms;
     uint64_t fired_ms; /* last TIMEOUT */
+    /* The disk, as it was when it was last looked at. */
+    uint64_t looked_ms;
+    uint64_t ill_since_ms; /* full or slow; 0 = it is not */
+    uint64_t slow_until_ms;
+    uint64_t slow_ms;
+    bool is_full;
     struct rlog_peer peers[RLOG_PEERS_MAX];
     struct rlog_gate gate;
     struct rlog_fast fast;
@@ -94,8 +101,12 @@ struct rlog {
     bool is_taking_finished;
     struct rlog_snapshot_meta taking;
     bool is_installing;
+    bool is_restoring; /* installed on the disk; the user's state is not yet */
     struct raft_configuration install_configuration;
     struct rlog_incoming incoming;
+    int64_t
+        credit_bytes;   /* of snapshots that may be sent now; less than 0: overdrawn */
+    uint64_t credit_ms; /* when it was reckoned */
 
     /* Scratch. */
     struct rlog_entry *in_entries;   /* RLOG_WIRE_ENTRIES_MAX */

@@ -1,5 +1,7 @@
 /* A snapshot on its way to a peer: offer, answer with the offset to begin at, chunks
- * with a window, each acknowledged when the peer has written it.
+ * with a window, each acknowledged when the peer has written it. The leader serves
+ * meanwhile: all transfers together send LIMIT_SNAPSHOT_RATE bytes a second at most,
+ * one chunk at a time (a chunk costs the core thread a good part of a millisecond).
  *
  * The image that is sent is held on the disk for as long as the transfer lives, also
  * when a newer snapshot comes. A broken link does not end it: when the peer is back
@@ -63,12 +65,36 @@ rlog_offer_stop_all(struct rlog *r)
         rlog_offer_stop(r, &r->peers[i]);
 }
 
+/* What may be sent now; a chunk may overdraw it. */
+static bool
+has_credit(struct rlog *r)
+{
+    uint64_t earned = (r->now_ms - r->credit_ms) * (LIMIT_SNAPSHOT_RATE / 1000);
+    r->credit_ms = r->now_ms;
+    if (earned >
+        LIMIT_SNAPSHOT_CHUNK) /* the pause between two transfers earns nothing */
+        earned = LIMIT_SNAPSHOT_CHUNK;
+    r->credit_bytes += (int64_t)earned;
+    if (r->credit_bytes > (int64_t)LIMIT_SNAPSHOT_CHUNK)
+        r->credit_bytes = LIMIT_SNAPSHOT_CHUNK;
+    return r->credit_bytes > 0;
+}
+
+/* It has something to send, and the peer room for it. */
+static bool
+is_sending(const struct rlog_peer *p)
+{
+    const struct rlog_outgoing *out = &p->out;
+    return out->is_active && out->is_answered && p->is_connected &&
+           out->next < out->meta.size_bytes &&
+           out->next - out->acked < RLOG_SNAPSHOT_WINDOW;
+}
+
 static void
 send_chunks(struct rlog *r, struct rlog_peer *p)
 {
     struct rlog_outgoing *out = &p->out;
-    while (out->next < out->meta.size_bytes &&
-           out->next - out->acked < RLOG_SNAPSHOT_WINDOW && !r->is_stopped) {
+    while (is_sending(p) && !r->is_stopped && has_credit(r)) {
         struct blob *piece = NULL;
         enum status st = r->disk->ops->snapshot_read(
             r->disk->ctx, out->meta.index, out->next, LIMIT_SNAPSHOT_CHUNK, &piece);
@@ -92,6 +118,7 @@ send_chunks(struct rlog *r, struct rlog_peer *p)
         rlog_wire_put_chunk(&r->head, &chunk);
         rlog_send_frame(r, p->id, RLOG_FRAME_SNAPSHOT_CHUNK, &payload, 1);
         out->next += piece->size;
+        r->credit_bytes -= piece->size;
         blob_put(piece);
     }
 }
@@ -145,10 +172,20 @@ rlog_tick_offers(struct rlog *r)
         struct rlog_peer *p = &r->peers[i];
         if (!p->out.is_active || !p->is_connected)
             continue;
+        send_chunks(r, p);
         if (r->now_ms - p->out.progress_ms >= wait_ms &&
             r->now_ms - p->out.offered_ms >= wait_ms)
             send_offer(r, p);
     }
+}
+
+static uint64_t
+credit_at(const struct rlog *r)
+{
+    if (r->credit_bytes > 0)
+        return r->now_ms;
+    return r->credit_ms + (uint64_t)(-r->credit_bytes) / (LIMIT_SNAPSHOT_RATE / 1000) +
+           1;
 }
 
 uint64_t
@@ -164,6 +201,8 @@ rlog_offer_deadline(const struct rlog *r)
                                                                 : p->out.offered_ms;
         if (since + wait_ms < at)
             at = since + wait_ms;
+        if (is_sending(p) && credit_at(r) < at)
+            at = credit_at(r);
     }
     return at;
 }

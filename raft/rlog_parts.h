@@ -59,6 +59,10 @@ void rlog_send_result(struct rlog *r, uint64_t peer, uint64_t last_log_index);
 void rlog_submit_barrier(struct rlog *r);
 void rlog_tick_handover(struct rlog *r);
 
+/* rlog_room.c */
+void rlog_look_at_disk(struct rlog *r);
+bool rlog_is_slow(const struct rlog *r);
+
 /* rlog_elect.c */
 void rlog_fire_timeout(struct rlog *r);
 void rlog_tick_election(struct rlog *r);
@@ -77,6 +81,8 @@ bool rlog_raise_term(struct rlog *r, uint64_t *term, uint64_t *vote);
 void rlog_gate_close(struct rlog *r);
 bool rlog_gate_may_stand(struct rlog *r);
 bool rlog_gate_may_vote(struct rlog *r, uint64_t last_term, uint64_t last_index);
+/* It votes, gate closed, and has not heard of a leader for an election timeout. */
+bool rlog_gate_misses_leader(const struct rlog *r);
 /* An AppendEntries of the leader (term, commit) was accepted. */
 void rlog_gate_heard(struct rlog *r, uint64_t term, uint64_t leader_commit);
 void rlog_gate_check(struct rlog *r);

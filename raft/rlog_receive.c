@@ -180,10 +180,11 @@ receive_append_result(struct rlog *r, uint64_t peer, struct slice body)
 {
     struct raft_message m;
     uint64_t stamp_ms;
+    uint8_t disk;
     memset(&m, 0, sizeof m);
     m.type = RAFT_APPEND_ENTRIES_RESULT;
     struct raft_append_entries_result *result = &m.append_entries_result;
-    if (rlog_wire_get_append_result(body, result, &stamp_ms) != ST_OK ||
+    if (rlog_wire_get_append_result(body, result, &stamp_ms, &disk) != ST_OK ||
         !term_is_sane(r, result->term))
         return ST_INVALID;
     if (!rlog_is_leader(r))
@@ -195,6 +196,9 @@ receive_append_result(struct rlog *r, uint64_t peer, struct slice body)
         if (result->rejected == 0 && result->last_log_index > r->log.last &&
             rlog_guard_is_on(RLOG_GUARD_G1))
             return ST_INVALID;
+        p->has_told = true;
+        p->is_full = (disk & RLOG_WIRE_FULL) != 0;
+        p->is_slow = (disk & RLOG_WIRE_SLOW) != 0;
         note_answer(r, p, result, stamp_ms);
         if (!bound_rejection(r, peer, result))
             return ST_OK;
@@ -217,6 +221,8 @@ receive_vote(struct rlog *r, uint64_t peer, struct slice body)
     if (!rlog_gate_may_vote(r, m.request_vote.last_log_term,
                             m.request_vote.last_log_index))
         return ST_OK;
+    if (rlog_gate_misses_leader(r))
+        m.request_vote.disrupt_leader = true;
     feed(r, peer, &m, NULL);
     if (m.request_vote.pre_vote && !r->is_stopped)
         rlog_fast_asked(r);

@@ -43,6 +43,7 @@ rlog_reset_cursors(struct rlog *r)
         p->sent = p->want = p->acked = 0;
         p->must_rewind = true;
         p->heard_ms = 0;
+        p->has_told = p->is_full = p->is_slow = false;
         p->commit_sent = 0;
         p->progress_ms = r->now_ms;
     }
@@ -179,6 +180,13 @@ send_entries(struct rlog *r,
         rlog_send_heartbeat(r, p);
 }
 
+static uint8_t
+disk_flags(const struct rlog *r)
+{
+    return (uint8_t)((r->is_full ? RLOG_WIRE_FULL : 0) |
+                     (rlog_is_slow(r) ? RLOG_WIRE_SLOW : 0));
+}
+
 void
 rlog_send_result(struct rlog *r, uint64_t peer, uint64_t last_log_index)
 {
@@ -188,7 +196,7 @@ rlog_send_result(struct rlog *r, uint64_t peer, uint64_t last_log_index)
         .last_log_index = last_log_index,
     };
     bytes_clear(&r->head);
-    rlog_wire_put_append_result(&r->head, &m, r->leader_stamp_ms);
+    rlog_wire_put_append_result(&r->head, &m, r->leader_stamp_ms, disk_flags(r));
     rlog_send_frame(r, peer, RLOG_FRAME_APPEND_RESULT, NULL, 0);
 }
 
@@ -203,7 +211,8 @@ send_append_result(struct rlog *r,
     if (src->is_stale && rlog_guard_is_on(RLOG_GUARD_G1))
         m.rejected = m.last_log_index = 0;
     bytes_clear(&r->head);
-    rlog_wire_put_append_result(&r->head, &m, src->is_stale ? 0 : r->leader_stamp_ms);
+    rlog_wire_put_append_result(&r->head, &m, src->is_stale ? 0 : r->leader_stamp_ms,
+                                disk_flags(r));
     rlog_send_frame(r, message->server_id, RLOG_FRAME_APPEND_RESULT, NULL, 0);
 }
 

@@ -5,6 +5,10 @@
  * message of the leader's term; only when the library wants it is it put in force.
  *
  *   offer -> pieces -> COMPLETE -> library -> install -> INSTALLED -> restore
+ *
+ * Restoring takes as many turns as the user wants: until it says that it is done, the
+ * snapshot is being installed, so nothing is applied, stored or offered. A crash in
+ * between starts with the new snapshot, which is in force on the disk.
  */
 #include "raft/rlog_int.h"
 
@@ -77,6 +81,12 @@ rlog_snapshot_backlog_bytes(const struct rlog *r)
     return r->disk->ops->snapshot_backlog(r->disk->ctx);
 }
 
+uint64_t
+rlog_snapshot_bytes(const struct rlog *r)
+{
+    return r->snapshot.size_bytes;
+}
+
 enum status
 rlog_snapshot_read(struct rlog *r, uint64_t offset, size_t max, struct blob **ret_piece)
 {
@@ -103,7 +113,8 @@ trailing(const struct rlog *r, uint64_t index)
 {
     uint64_t count = RLOG_TRAILING_ENTRIES;
     uint64_t end = rlog_entries_bytes(&r->log, index);
-    while (count < RLOG_TRAILING_MAX && index > count && index - count > r->log.first &&
+    while (!r->is_full && count < RLOG_TRAILING_MAX && index > count &&
+           index - count > r->log.first &&
            end - rlog_entries_bytes(&r->log, index - count - 1) <= LIMIT_TRAILING_BYTES)
         count++;
     return (unsigned)count;
@@ -319,27 +330,19 @@ rlog_install_begin(struct rlog *r, struct raft_update *u)
     r->disk->ops->incoming_install(r->disk->ctx);
 }
 
+/* The user's state is that of the snapshot: the library hears that it is in force. */
 static void
-incoming_installed(struct rlog *r, const struct rlog_snapshot_meta *meta)
+restored(struct rlog *r, enum status st)
 {
-    assert(r->is_installing && meta->index == r->incoming.meta.index);
-    r->incoming.is_active = false;
-    rlog_entries_reset(&r->log, meta->index + 1);
-    r->written_position = r->synced_position = r->asked_position = r->position;
-    r->sync_at_ms = UINT64_MAX;
-    r->stored = r->synced = meta->index;
-    r->applied = meta->index;
-    if (r->commit < meta->index)
-        r->commit = meta->index;
-    r->chain = meta->chain;
-    r->members = meta->members;
-    r->members_index = meta->members_index;
-    set_snapshot(r, meta);
-    enum status st = r->callbacks.restore_cb(r->callbacks.ctx, meta->index, meta->term);
+    const struct rlog_snapshot_meta *meta = &r->snapshot;
+    assert(r->is_installing && r->is_restoring && st != ST_AGAIN);
+    r->is_restoring = false;
     if (st != ST_OK) {
         rlog_fatal(r, st, "the received snapshot could not be restored");
         return;
     }
+    r->applied = meta->index;
+    r->chain = meta->chain;
     struct raft_event event;
     memset(&event, 0, sizeof event);
     event.type = RAFT_PERSISTED_SNAPSHOT;
@@ -350,6 +353,36 @@ incoming_installed(struct rlog *r, const struct rlog_snapshot_meta *meta)
     event.persisted_snapshot.last = true;
     r->is_installing = false;
     rlog_step(r, &event, NULL);
+}
+
+static void
+incoming_installed(struct rlog *r, const struct rlog_snapshot_meta *meta)
+{
+    assert(r->is_installing && meta->index == r->incoming.meta.index);
+    r->incoming.is_active = false;
+    rlog_entries_reset(&r->log, meta->index + 1);
+    r->written_position = r->synced_position = r->asked_position = r->position;
+    r->sync_at_ms = UINT64_MAX;
+    r->stored = r->synced = meta->index;
+    if (r->commit < meta->index)
+        r->commit = meta->index;
+    r->members = meta->members;
+    r->members_index = meta->members_index;
+    set_snapshot(r, meta);
+    r->is_restoring = true;
+    enum status st = r->callbacks.restore_cb(r->callbacks.ctx, meta->index, meta->term);
+    if (st != ST_AGAIN)
+        restored(r, st);
+}
+
+void
+rlog_restored(struct rlog *r, enum status st, uint64_t now_ms)
+{
+    rlog_note_time(r, now_ms);
+    if (r->is_stopped)
+        return;
+    restored(r, st);
+    rlog_settle(r);
 }
 
 void

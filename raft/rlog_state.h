@@ -25,6 +25,9 @@ struct rlog_peer {
     uint64_t sent;
     uint64_t want;
     uint64_t acked;
+    bool has_told; /* in this term of ours, about its disk: */
+    bool is_full;
+    bool is_slow;
     bool must_rewind; /* what was sent may be lost: start where the library says */
     uint64_t sent_ms; /* last AppendEntries frame */
     uint64_t progress_ms;
@@ -51,6 +54,7 @@ struct rlog_gate {
     bool is_strict;  /* only a leader's own-term commit opens it */
     uint64_t target; /* opens when committed and synced up to here; 0 = not known */
     uint64_t deadline_ms; /* grace; UINT64_MAX = none */
+    uint64_t heard_ms;    /* of a leader */
     uint64_t told_ms;
     uint64_t told_index; /* what the peers know of us */
     uint64_t told_term;

@@ -252,6 +252,7 @@ rlog_settle(struct rlog *r)
     if (r->is_settling || r->is_opening)
         return;
     r->is_settling = true;
+    rlog_look_at_disk(r);
     do {
         tell_role(r);
         apply_some(r);

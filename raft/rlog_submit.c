@@ -181,16 +181,20 @@ choose_target(struct rlog *r, uint64_t wanted)
 {
     uint64_t best = 0;
     uint64_t best_match = 0;
+    bool is_best_well = false;
     for (unsigned i = 0; i < r->raft.configuration.n; i++) {
         const struct raft_server *s = &r->raft.configuration.servers[i];
         uint64_t match;
         if (s->role != RAFT_VOTER || (wanted != 0 && s->id != wanted) ||
             !can_take_over(r, s->id, &match))
             continue;
-        if (best == 0 || match > best_match) {
-            best = s->id;
-            best_match = match;
-        }
+        const struct rlog_peer *p = rlog_peer_find(r, s->id);
+        bool is_well = !p->is_full && !p->is_slow;
+        if (best != 0 && (is_well != is_best_well ? is_best_well : match <= best_match))
+            continue;
+        best = s->id;
+        best_match = match;
+        is_best_well = is_well;
     }
     return best;
 }

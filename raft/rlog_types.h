@@ -49,10 +49,20 @@ struct rlog_members {
     struct rlog_member members[RLOG_MEMBERS_MAX];
 };
 
+/* How a disk does. */
+struct rlog_disk_health {
+    bool is_full; /* what is written comes out of a reserve, or soon will, or waits */
+    /* How long the longest write or sync has taken that ended since the last look, or
+     * that still runs. */
+    uint64_t busy_ms;
+};
+
 struct rlog_peer_status {
     uint64_t id;
     bool is_voter;
     bool is_connected;
+    bool is_full; /* leader: of its disk, as it says */
+    bool is_slow;
     uint64_t match_index; /* leader: what it is known to have stored */
     uint64_t
         last_heard_ms; /* leader: when the newest round that it answered was sent */
@@ -73,6 +83,9 @@ struct rlog_status {
     bool is_gated;
     bool is_rejoining; /* gated, and without grace or relaxation */
     bool is_transferring;
+    bool is_full;  /* its disk */
+    bool is_slow;  /* so is, or was a while ago */
+    bool has_room; /* leader: rlog_has_room() */
     /* Leader: when the newest round was sent that a majority (with itself) answered;
      * far ahead of any time when it is one alone. */
     uint64_t majority_heard_ms;

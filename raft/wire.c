@@ -172,10 +172,11 @@ rlog_wire_get_append(struct blob *frame,
 void
 rlog_wire_put_append_result(struct bytes *out,
                             const struct raft_append_entries_result *m,
-                            uint64_t stamp_ms)
+                            uint64_t stamp_ms,
+                            uint8_t disk)
 {
     bytes_put_u8(out, m->version);
-    bytes_put_u8(out, 0);
+    bytes_put_u8(out, disk);
     bytes_put_u16(out, m->features);
     bytes_put_u16(out, m->capacity);
     put_zeros(out, 2);
@@ -188,13 +189,14 @@ rlog_wire_put_append_result(struct bytes *out,
 enum status
 rlog_wire_get_append_result(struct slice body,
                             struct raft_append_entries_result *m,
-                            uint64_t *ret_stamp_ms)
+                            uint64_t *ret_stamp_ms,
+                            uint8_t *ret_disk)
 {
     struct reader r = reader_of(body);
     memset(m, 0, sizeof *m);
     read_version(&r, VERSION_APPEND_RESULT);
     m->version = VERSION_APPEND_RESULT;
-    read_zeros(&r, 1);
+    uint8_t disk = read_flags(&r, RLOG_WIRE_FULL | RLOG_WIRE_SLOW);
     m->features = read_u16(&r);
     m->capacity = read_u16(&r);
     read_zeros(&r, 2);
@@ -206,6 +208,7 @@ rlog_wire_get_append_result(struct slice body,
         (m->rejected > 0 && m->last_log_index >= m->rejected))
         return ST_INVALID;
     *ret_stamp_ms = stamp_ms;
+    *ret_disk = disk;
     return ST_OK;
 }
 

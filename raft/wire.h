@@ -30,6 +30,10 @@ enum rlog_frame_kind {
 #define RLOG_WIRE_HEAD_MAX    (48 + RLOG_WIRE_ENTRIES_MAX * 24)
 #define RLOG_META_BYTES_MAX   (56 + 16 + RLOG_MEMBERS_MAX * (8 + 128 + 1))
 
+/* What a follower says about its disk, flags. */
+#define RLOG_WIRE_FULL 1u
+#define RLOG_WIRE_SLOW 2u
+
 struct rlog_position {
     uint64_t last_term;
     uint64_t last_index;
@@ -68,7 +72,8 @@ void rlog_wire_put_append(struct bytes *out,
                           uint32_t count);
 void rlog_wire_put_append_result(struct bytes *out,
                                  const struct raft_append_entries_result *m,
-                                 uint64_t stamp_ms);
+                                 uint64_t stamp_ms,
+                                 uint8_t disk);
 void rlog_wire_put_vote(struct bytes *out, const struct raft_request_vote *m);
 void rlog_wire_put_vote_result(struct bytes *out,
                                const struct raft_request_vote_result *m);
@@ -90,7 +95,8 @@ enum status rlog_wire_get_append(struct blob *frame,
                                  struct rlog_entry *entries) MUST_USE;
 enum status rlog_wire_get_append_result(struct slice body,
                                         struct raft_append_entries_result *m,
-                                        uint64_t *ret_stamp_ms) MUST_USE;
+                                        uint64_t *ret_stamp_ms,
+                                        uint8_t *ret_disk) MUST_USE;
 enum status rlog_wire_get_vote(struct slice body, struct raft_request_vote *m) MUST_USE;
 enum status rlog_wire_get_vote_result(struct slice body,
                                       struct raft_request_vote_result *m) MUST_USE;

@@ -9,7 +9,9 @@ src_base_libbase_a_SOURCES = \
 	src/base/json.h \
 	src/base/limits.h \
 	src/base/list.h \
+	src/base/histogram.c src/base/histogram.h \
 	src/base/log.c src/base/log.h \
+	src/base/log_fields.c src/base/log_fields.h \
 	src/base/mailbox.c src/base/mailbox.h \
 	src/base/map.c src/base/map.h \
 	src/base/mem.c src/base/mem.h \

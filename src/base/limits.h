@@ -31,7 +31,9 @@
 #define LIMIT_PENDING_PER_ADDRESS 12000
 
 /* Core. */
-#define LIMIT_ENTRY_CLOSE_BYTES (1u << 20) /* an entry takes no more records */
+/* An entry takes no more records. RLOG_TRAILING_ENTRIES such entries stay behind each
+ * snapshot, so this is part of what bounds the disk. */
+#define LIMIT_ENTRY_CLOSE_BYTES (256u << 10)
 #define LIMIT_ENTRY_BYTES       (8u << 20) /* hard: one message is at most six MiB */
 #define LIMIT_QUEUES            1024
 #define LIMIT_QUEUE_NAME_BYTES  63
@@ -49,7 +51,19 @@
 #define LIMIT_LOG_CACHE_BYTES (32u << 20)
 #define LIMIT_TRAILING_BYTES  (16u << 20)
 #endif
+/* Of snapshots to peers, bytes a second: a GiB takes 16 s, and the leader's core thread
+ * spends about a tenth of its time on it. */
+#define LIMIT_SNAPSHOT_RATE      (64u << 20)
 #define LIMIT_CONTROL_LINE_BYTES (1u << 20)
 #define LIMIT_CONTROL_CLIENTS    64
+
+/* Ops HTTP. */
+#define LIMIT_OPS_CONNECTIONS 64
+#define LIMIT_OPS_HEAD_BYTES  8192
+#define LIMIT_OPS_BODY_BYTES  1024 /* of a request: none is wanted */
+#define LIMIT_OPS_IDLE_SECS   5
+#define LIMIT_OPS_LIFE_MS     10000 /* of a connection in all */
+#define LIMIT_OPS_CORE_MS     1000  /* for a snapshot of the core thread */
+#define LIMIT_CORE_SILENT_MS  10000 /* without a turn: the core counts as stuck */
 
 #endif

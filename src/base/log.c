@@ -1,4 +1,4 @@
-/* Log: one logfmt line an event to one file descriptor.
+/* Log: one line an event to one file descriptor.
  *
  * Not buffered, not rotated, no second target: systemd's journal, or whoever holds the
  * other end, does that. A line that cannot be written is lost: there is nobody to tell.
@@ -6,8 +6,8 @@
  * The settings are the one mutable state of the process outside struct node. They are
  * atomics and not exported: every thread logs, and HUP changes the level under way.
  *
- * Invariants: a line is at most LINE_MAX_BYTES with its newline and has no other
- * control character, whatever the caller's format brought in. */
+ * Invariants: a line is at most LINE_MAX_BYTES with its newline, has no other control
+ * character, and is well formed, whatever the caller's format brought in. */
 #include "base/log.h"
 
 #include "base/bytes.h"
@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES   4096
+#define RAW_MAX_BYTES    (LINE_MAX_BYTES - 256) /* fields as they were formatted */
+#define TAIL             ",\"cut\":\"true\"}\n"
 #define QUOTES           8
 #define QUOTE_BYTES      512
 #define CUT_MARK         "..."
@@ -31,7 +33,8 @@ static struct {
     _Atomic int fd;
     _Atomic uint64_t node;
     _Atomic int level;
-} settings = {STDERR_FILENO, 0, LOG_INFO};
+    _Atomic int format;
+} settings = {STDERR_FILENO, 0, LOG_INFO, LOG_LOGFMT};
 
 void
 log_init(int fd, uint64_t node, enum log_level level)
@@ -45,6 +48,12 @@ void
 log_set_level(enum log_level level)
 {
     atomic_store_explicit(&settings.level, (int)level, memory_order_relaxed);
+}
+
+void
+log_set_format(enum log_format format)
+{
+    atomic_store_explicit(&settings.format, (int)format, memory_order_relaxed);
 }
 
 bool
@@ -81,55 +90,58 @@ log_level_parse(const char *text, enum log_level *ret_level)
     return ST_INVALID;
 }
 
-/* A line under way; size stops short of the newline's place. */
-struct line {
-    size_t size;
-    char text[LINE_MAX_BYTES];
-};
-
-static void PRINTF_LIKE(2, 0) append(struct line *l, const char *format, va_list args)
+const char *
+log_format_name(enum log_format format)
 {
-    size_t room = sizeof(l->text) - l->size;
-    int length = vsnprintf(l->text + l->size, room, format, args);
-    if (length < 0)
-        return;
-    l->size += (size_t)length < room ? (size_t)length : room - 1;
+    switch (format) {
+    case LOG_LOGFMT:
+        return "logfmt";
+    case LOG_JSON:
+        return "json";
+    }
+    return "unknown";
 }
 
-static void PRINTF_LIKE(2, 3) append_format(struct line *l, const char *format, ...)
+enum status
+log_format_parse(const char *text, enum log_format *ret_format)
+{
+    for (int i = LOG_LOGFMT; i <= LOG_JSON; i++) {
+        if (strcmp(text, log_format_name((enum log_format)i)) == 0) {
+            *ret_format = (enum log_format)i;
+            return ST_OK;
+        }
+    }
+    return ST_INVALID;
+}
+
+/* What is formatted here is short and well formed. */
+static void PRINTF_LIKE(2, 3) append(struct log_line *l, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    append(l, format, args);
+    int length = vsnprintf(l->text + l->size, l->room - l->size, format, args);
     va_end(args);
+    if (length > 0 && (size_t)length < l->room - l->size)
+        l->size += (size_t)length;
 }
 
 static void
-append_head(struct line *l, enum log_level level, const char *event)
+append_head(struct log_line *l, enum log_level level, const char *event)
 {
     struct timespec now = {0};
     struct tm utc = {0};
+    bool is_json = l->format == LOG_JSON;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)gmtime_r(&now.tv_sec, &utc);
-    append_format(l, "ts=%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ level=%s",
-                  utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
-                  utc.tm_min, utc.tm_sec, now.tv_nsec / 1000000, log_level_name(level));
+    append(l, is_json ? "{\"ts\":\"" : "ts=");
+    append(l, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ", utc.tm_year + 1900,
+           utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+           now.tv_nsec / 1000000);
+    append(l, is_json ? "\",\"level\":\"%s\"" : " level=%s", log_level_name(level));
     uint64_t node = atomic_load(&settings.node);
     if (node != 0)
-        append_format(l, " node=%llu", (unsigned long long)node);
-    append_format(l, " event=%s", event);
-}
-
-/* A newline that came in by a careless format must not begin a line of its own. */
-static void
-finish(struct line *l)
-{
-    for (size_t i = 0; i < l->size; i++)
-        if ((unsigned char)l->text[i] < 0x20 || l->text[i] == 0x7f)
-            l->text[i] = ' ';
-    if (l->size == sizeof(l->text) - 1)
-        memcpy(l->text + l->size - CUT_MARK_BYTES, CUT_MARK, CUT_MARK_BYTES);
-    l->text[l->size++] = '\n';
+        append(l, is_json ? ",\"node\":%llu" : " node=%llu", (unsigned long long)node);
+    append(l, is_json ? ",\"event\":\"%s\"" : " event=%s", event);
 }
 
 void
@@ -137,18 +149,28 @@ log_event(enum log_level level, const char *event, const char *format, ...)
 {
     if (!log_enabled(level))
         return;
-    struct line l;
-    l.size = 0;
+    char raw[RAW_MAX_BYTES];
+    char text[LINE_MAX_BYTES];
+    struct log_line l = {
+        .text = text,
+        .room = sizeof(text) - (sizeof(TAIL) - 1),
+        .format = (enum log_format)atomic_load_explicit(&settings.format,
+                                                        memory_order_relaxed),
+    };
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(raw, sizeof(raw), format, args);
+    va_end(args);
+    size_t size = length < 0 ? 0 : (size_t)length;
+    bool is_cut = size >= sizeof(raw);
     append_head(&l, level, event);
-    if (format[0] != '\0') {
-        append_format(&l, " ");
-        va_list args;
-        va_start(args, format);
-        append(&l, format, args);
-        va_end(args);
-    }
-    finish(&l);
-    ssize_t written = write(atomic_load(&settings.fd), l.text, l.size);
+    log_fields_put(&l, slice_of(raw, is_cut ? sizeof(raw) - 1 : size), is_cut);
+    l.room = sizeof(text);
+    if (l.is_cut)
+        log_field_put(&l, "cut", "true");
+    append(&l, l.format == LOG_JSON ? "}" : "");
+    text[l.size++] = '\n';
+    ssize_t written = write(atomic_load(&settings.fd), text, l.size);
     (void)written;
 }
 

@@ -191,6 +191,40 @@ map_insert(struct map *m, struct map_node *node, uint64_t hash)
     m->count++;
 }
 
+/* All nodes of one array into the map's present one. */
+static void
+move_all(struct map *m, struct map_node **from, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        struct map_node *node = from[i];
+        while (node != NULL) {
+            struct map_node *next = node->next;
+            push(&m->buckets[node->hash & m->mask], node);
+            node = next;
+        }
+    }
+    mem_free(from);
+}
+
+void
+map_reserve(struct map *m, size_t count)
+{
+    size_t size = BUCKETS_FIRST;
+    while (size < count)
+        size *= 2;
+    if (m->buckets != NULL && size <= m->mask + 1)
+        return;
+    struct map before = *m;
+    m->old = NULL;
+    m->any = 0;
+    m->buckets = mem_calloc(size, sizeof(struct map_node *));
+    m->mask = size - 1;
+    if (before.buckets != NULL)
+        move_all(m, before.buckets, before.mask + 1);
+    if (before.old != NULL)
+        move_all(m, before.old, before.old_mask + 1);
+}
+
 void
 map_remove(struct map *m, struct map_node *node)
 {

@@ -36,6 +36,8 @@ uint64_t map_hash_u64(uint64_t value);
 void map_init(struct map *m);
 void map_fini(struct map *m); /* frees the buckets, not the nodes */
 void map_insert(struct map *m, struct map_node *node, uint64_t hash);
+/* Room for count nodes before it grows again; all at once, so for loading only. */
+void map_reserve(struct map *m, size_t count);
 void map_remove(struct map *m, struct map_node *node);
 struct map_node *
 map_find(const struct map *m, uint64_t hash, const void *key, map_match_cb *cb);

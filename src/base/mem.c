@@ -8,18 +8,32 @@
  * because of it: code that may not fail cannot be swept. */
 #include "base/mem.h"
 
+#include "base/log.h"
+
+#include <malloc.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LARGE_PAGE_BYTES (2u << 20)
+#define LOAD_STEP_BYTES  (32 << 20) /* the heap grows by, while loading */
+#define STEP_BYTES       (128 << 10)
+#define KEEP_BYTES       (64 << 20) /* free at the heap's end before it is given back */
+#define OWN_MAP_BYTES    (32 << 20) /* larger ones are mapped apart: the most there is */
+
+/* Of loading: the main thread's alone. */
+static _Thread_local uintptr_t
+    heap_seen; /* its end when looked at last; 0: not loading */
 
 static _Thread_local uint64_t try_count; /* since the last mem_fail_at() */
 static _Thread_local uint64_t fail_at;   /* 0: never */
 
 static void __attribute__((noreturn, cold)) die(size_t size_bytes)
 {
-    /* stderr is unbuffered, so this needs no memory itself. */
-    (void)fprintf(stderr, "holdfast: out of memory (%zu bytes), stopping\n",
-                  size_bytes);
+    /* This needs no memory itself. */
+    log_event(LOG_ERROR, "memory.exhausted", "bytes=%zu consequence=aborting",
+              size_bytes);
     abort();
 }
 
@@ -86,6 +100,38 @@ void
 mem_free(void *p)
 {
     free(p);
+}
+
+/* Of what is allocated from the heap alone, so that it can be asked for in large pages;
+ * a state of a million messages keeps what it had once. */
+void
+mem_load_begin(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, OWN_MAP_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+    (void)mallopt(M_TOP_PAD, LOAD_STEP_BYTES);
+    heap_seen = (uintptr_t)sbrk(0);
+}
+
+void
+mem_load_step(void)
+{
+    uintptr_t end = (uintptr_t)sbrk(0);
+    if (heap_seen == 0 || end <= heap_seen)
+        return;
+    uintptr_t from =
+        (heap_seen + LARGE_PAGE_BYTES - 1) & ~(uintptr_t)(LARGE_PAGE_BYTES - 1);
+    uintptr_t to = end & ~(uintptr_t)(LARGE_PAGE_BYTES - 1);
+    if (to > from)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+    heap_seen = to > heap_seen ? to : heap_seen;
+}
+
+void
+mem_load_end(void)
+{
+    (void)mallopt(M_TOP_PAD, STEP_BYTES);
+    heap_seen = 0;
 }
 
 uint64_t

@@ -24,6 +24,14 @@ void *mem_try_realloc(void *old, size_t size_bytes) MUST_USE;
 
 void mem_free(void *p); /* NULL is fine; for all of the above */
 
+/* Loading much at once, on the main thread: between begin and end the heap grows in
+ * large steps, and each step that mem_load_step() finds new is asked for in large pages
+ * (a fault a page of 4 KiB is most of what loading a million messages costs). Only a
+ * hint: without such pages it is merely slower. */
+void mem_load_begin(void);
+void mem_load_step(void);
+void mem_load_end(void);
+
 /* Tests only: the n-th mem_try_* call from now on this thread returns NULL (1 = the
  * next); 0 switches it off. Returns how many such calls there were since the last. */
 uint64_t mem_fail_at(uint64_t nth);

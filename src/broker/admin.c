@@ -50,6 +50,11 @@ notify(struct broker *b,
 static uint64_t
 take(struct broker *b, struct part *part, struct message *m, enum admin_command command)
 {
+    struct queue_totals *totals = &part->queue->totals;
+    if (command == ADMIN_MOVETODLQ)
+        totals->dead_for[m->is_damaged ? DEAD_DAMAGED : DEAD_MOVED]++;
+    else
+        totals->deleted++;
     if (m->durability == 0) {
         message_remove(b->state, m);
         return TAG_NONE;
@@ -123,7 +128,7 @@ add_message(struct broker *b, struct client *c, struct request *r)
     struct publish_fields *fields = &r->admin->publish;
     unsigned code = r->code;
     if (code == 0)
-        code = fields->body == NULL ? 206 : publish_check(c->part, c->type, fields);
+        code = fields->body == NULL ? 206 : publish_check(b, c->part, c->type, fields);
     if (code != 0) {
         refuse(b, c, r, code);
         return;

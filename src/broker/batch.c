@@ -106,6 +106,8 @@ begin(struct broker *b, bool is_sync, bool must_close)
     if (s->bytes.size == 0) {
         flight->stamp_ms = b->clock.time_ms;
         entry_begin(&s->bytes, flight->stamp_ms);
+        entry_set_behind(&s->bytes, b->clock.behind_secs);
+        b->state->behind_secs = b->clock.behind_secs;
     }
     if (is_sync && !flight->is_sync) {
         flight->is_sync = true;

@@ -22,8 +22,10 @@
 #include "queue/journal.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
-#define CODE_INTERNAL 500
+#define CODE_INTERNAL    500
+#define BEHIND_STEP_SECS 1 /* a change by more is said in an entry of its own */
 
 struct broker *
 broker_new(struct state *state, const struct broker_options *options)
@@ -66,37 +68,8 @@ broker_is_leading(const struct broker *b)
     return b->is_leading;
 }
 
-/* Cluster time by what the log says and the time since; at 0: by the wall, if later. */
-static uint64_t
-reckon_ms(const struct state *s, uint64_t now_ms, uint64_t wall_ms, uint64_t at_ms)
-{
-    if (at_ms == 0)
-        return wall_ms > s->stamp_ms ? wall_ms : s->stamp_ms;
-    return s->stamp_ms + (now_ms > at_ms ? now_ms - at_ms : 0);
-}
-
-uint64_t
-broker_epoch_stamp(const struct broker *b,
-                   uint64_t now_ms,
-                   uint64_t wall_ms,
-                   uint64_t stamp_at_ms)
-{
-    assert(!b->is_leading);
-    uint64_t stamp_ms = reckon_ms(b->state, now_ms, wall_ms, stamp_at_ms);
-    return stamp_ms > b->state->stamp_ms ? stamp_ms : b->state->stamp_ms + 1;
-}
-
-uint64_t
-broker_stamp_at_ms(const struct broker *b)
-{
-    uint64_t ahead_ms = b->clock.time_ms > b->state->stamp_ms
-                            ? b->clock.time_ms - b->state->stamp_ms
-                            : 0;
-    return b->clock.mono_ms > ahead_ms ? b->clock.mono_ms - ahead_ms : 1;
-}
-
 void
-broker_lead(struct broker *b, uint64_t now_ms, uint64_t wall_ms, uint64_t stamp_at_ms)
+broker_lead(struct broker *b, uint64_t now_ms, uint64_t time_ms)
 {
     struct state *s = b->state;
     assert(!b->is_leading && s->journal == NULL);
@@ -109,8 +82,8 @@ broker_lead(struct broker *b, uint64_t now_ms, uint64_t wall_ms, uint64_t stamp_
     b->volatile_tag = TAG_NONE;
     b->assigns_left = TURN_ASSIGNS;
     b->config_version++;
-    clock_start(&b->clock, now_ms, reckon_ms(s, now_ms, wall_ms, stamp_at_ms),
-                s->epoch_floor_ms + LIMIT_ID_AHEAD_MS);
+    clock_start(&b->clock, now_ms, time_ms, s->epoch_floor_ms + LIMIT_ID_AHEAD_MS);
+    b->clock.behind_secs = s->behind_secs;
     LIST_FOREACH (node, &s->queues)
         part_new(b, CONTAINER_OF(node, struct queue, in_state));
     LIST_FOREACH (node, &s->queues)
@@ -188,17 +161,33 @@ fire(struct broker *b, struct timer *timer)
     }
 }
 
+/* Every entry says how far cluster time is behind the wall clocks. */
+static void
+note_behind(struct broker *b)
+{
+    int moved_secs = b->clock.behind_secs - b->state->behind_secs;
+    if (abs(moved_secs) > BEHIND_STEP_SECS && batch_is_idle(b))
+        batch_barrier(b);
+}
+
 void
 broker_tick(struct broker *b, uint64_t now_ms, uint64_t wall_ms)
 {
     if (!b->is_leading)
         return;
     clock_tick(&b->clock, now_ms, wall_ms);
+    note_behind(b);
     b->assigns_left = TURN_ASSIGNS;
     dispatch_dirty(b);
     struct timer *timer;
     while ((timer = timer_pop(b)) != NULL)
         fire(b, timer);
+}
+
+void
+broker_set_room(struct broker *b, bool has_room)
+{
+    b->is_full = !has_room;
 }
 
 uint64_t

@@ -42,27 +42,14 @@ void broker_set_state(struct broker *b, struct state *state);
 
 /* --- Leadership --- */
 
-/* This term's EPOCH entry is applied. now_ms: monotonic; wall_ms: UNIX time. Sets
- * state->journal. Cluster time goes on from stamp_ms at monotonic stamp_at_ms (when
- * this node applied it; 0 = not known: after a restart the wall clock counts if it is
- * later). */
-void
-broker_lead(struct broker *b, uint64_t now_ms, uint64_t wall_ms, uint64_t stamp_at_ms);
+/* This term's EPOCH entry is applied. Sets state->journal. Cluster time goes on from
+ * time_ms (at least the state's stamp) at monotonic now_ms. */
+void broker_lead(struct broker *b, uint64_t now_ms, uint64_t time_ms);
 /* Leadership is lost, or a submit was refused: all connections and effects are dropped
  * without a word (the network threads close them), volatile messages go, the journal is
  * rolled back and freed. The state is that of the last committed batch. */
 void broker_stop_leading(struct broker *b);
 bool broker_is_leading(const struct broker *b);
-/* When, by the monotonic clock, cluster time was the stamp that the state has now: for
- * reckoning on after this node's leadership has ended. */
-uint64_t broker_stamp_at_ms(const struct broker *b);
-/* The stamp for an EPOCH entry made now by the node that has just been elected: cluster
- * time as broker_lead() reckons it, and above every stamp in the log (so that ids of
- * the new term fit between its floor and its limit). While following only. */
-uint64_t broker_epoch_stamp(const struct broker *b,
-                            uint64_t now_ms,
-                            uint64_t wall_ms,
-                            uint64_t stamp_at_ms);
 
 /* A planned hand-over: proposes the messages of durability 0, oldest first, as records
  * that the next leader keeps (queue/state.h). From here until broker_stop_leading() or
@@ -79,6 +66,10 @@ void broker_keep(struct broker *b);
  * statistics and usage rows, a clock record when ids run ahead. Call at the begin of
  * each turn, and at broker_deadline(). */
 void broker_tick(struct broker *b, uint64_t now_ms, uint64_t wall_ms);
+/* Is there room for what a log grows by? If not, messages of durability 1 and 2 are
+ * refused with 502, and queues and redrives; what makes room, and durability 0, go on.
+ */
+void broker_set_room(struct broker *b, bool has_room);
 /* Monotonic ms of the next thing to do; UINT64_MAX when there is none. */
 uint64_t broker_deadline(const struct broker *b);
 /* A request or signal from a network thread; takes it. */
@@ -96,7 +87,8 @@ struct queue_spec {
     uint64_t settings[SETTING_COUNT];
 };
 /* ST_NOTLEADER, ST_EXISTS, ST_INVALID (name: 1 to 63 of a-z 0-9 -, not at the ends),
- * ST_RANGE (too many queues). ret_batch: committed when broker_committed reaches it. */
+ * ST_RANGE (too many queues), ST_FULL (no room). ret_batch: committed when
+ * broker_committed reaches it. */
 enum status broker_create_queue(struct broker *b,
                                 const struct queue_spec *spec,
                                 uint64_t *ret_batch) MUST_USE;
@@ -106,7 +98,7 @@ broker_delete_queue(struct broker *b, struct slice name, uint64_t *ret_batch) MU
 /* The same for a login, for settings (read-only ones too; ST_RANGE: a value outside its
  * range) and for a dead letter that goes back among the waiting ones with its id
  * (ST_NOTFOUND: no such queue, or no such message in its DLQ; ST_CORRUPT: its body is
- * damaged). */
+ * damaged; ST_FULL: no room). */
 enum status broker_set_login(struct broker *b,
                              struct slice name,
                              const struct record_login_set *set,
@@ -190,6 +182,10 @@ void broker_queue_live(const struct broker *b,
                        const struct queue *q,
                        struct queue_live *ret_live);
 uint64_t broker_cluster_time_ms(const struct broker *b);
+/* How many requests were refused with a code, since the broker was made. */
+#define BROKER_CODE_FIRST 100
+#define BROKER_CODE_END   600
+uint64_t broker_refusals(const struct broker *b, unsigned code);
 /* Moves when queues, logins or settings have changed for good, before the replies that
  * tell so are given by broker_take_parcels(), and when a term begins or ends: the
  * caller compares, and gives the network threads the new limits first. */

@@ -27,6 +27,7 @@ clock_start(struct clock *c, uint64_t now_ms, uint64_t time_ms, uint64_t floor_m
     c->mono_ms = now_ms;
     c->time_ms = c->before_ms = time_ms;
     c->slew_ms = 0;
+    c->behind_secs = 0;
     c->floor_ms = floor_ms;
     /* Ids of an earlier term that nobody was told may be far ahead of the floor. */
     c->last_ms = 0;
@@ -37,6 +38,13 @@ static uint64_t
 least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+uint16_t
+clock_behind_secs(uint64_t time_ms, uint64_t wall_ms)
+{
+    uint64_t behind_ms = wall_ms > time_ms ? wall_ms - time_ms : 0;
+    return (uint16_t)least(behind_ms / 1000 + (behind_ms % 1000 != 0), UINT16_MAX);
 }
 
 void
@@ -60,6 +68,7 @@ clock_tick(struct clock *c, uint64_t now_ms, uint64_t wall_ms)
     c->slew_ms = least(c->slew_ms, CLOCK_SLEW_PARTS);
     assert(time_ms >= c->time_ms);
     c->time_ms = time_ms;
+    c->behind_secs = clock_behind_secs(time_ms, wall_ms);
 }
 
 uint64_t

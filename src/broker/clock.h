@@ -17,12 +17,13 @@
 #define CLOCK_RANDOM_WORDS 64
 
 struct clock {
-    uint64_t mono_ms;   /* monotonic time of the last tick */
-    uint64_t time_ms;   /* cluster time of the last tick */
-    uint64_t before_ms; /* and of the one before */
-    uint64_t slew_ms;   /* monotonic time that may still be used for slewing */
-    uint64_t floor_ms;  /* ids are above it */
-    uint64_t last_ms;   /* of the last message id */
+    uint64_t mono_ms;     /* monotonic time of the last tick */
+    uint64_t time_ms;     /* cluster time of the last tick */
+    uint64_t before_ms;   /* and of the one before */
+    uint16_t behind_secs; /* clock_behind_secs() of the last tick */
+    uint64_t slew_ms;     /* monotonic time that may still be used for slewing */
+    uint64_t floor_ms;    /* ids are above it */
+    uint64_t last_ms;     /* of the last message id */
     uint16_t last_count;
     void (*random_cb)(void *ctx, void *out, size_t size);
     void *random_ctx;
@@ -38,6 +39,8 @@ void clock_init(struct clock *c,
                 void *random_ctx);
 /* A term begins: cluster time is time_ms at monotonic now_ms. */
 void clock_start(struct clock *c, uint64_t now_ms, uint64_t time_ms, uint64_t floor_ms);
+/* By how much time_ms is behind, in s rounded up, at most 65535. */
+uint16_t clock_behind_secs(uint64_t time_ms, uint64_t wall_ms);
 /* Neither time goes back, whatever comes in. */
 void clock_tick(struct clock *c, uint64_t now_ms, uint64_t wall_ms);
 /* Monotonic time at which cluster time is at_ms, at least now; may be a little early.

@@ -23,5 +23,7 @@ copy_publish(struct broker *b, struct part *part, struct publish_fields *fields)
         client_deliver(b, c, d, TAG_NONE);
         count++;
     }
+    part->queue->totals.copy_received++;
+    part->queue->totals.copy_delivered += count;
     return count;
 }

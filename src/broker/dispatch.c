@@ -135,6 +135,8 @@ assign(struct broker *b, struct part *part, struct message *m, struct seat *seat
             batch_add_session(b, part, RECORD_SESSION_RECEIVED, &fields);
         }
     }
+    part->queue->totals.delivered++;
+    part->queue->totals.redelivered += m->deliveries > 1;
     assert(seat->next_emit == NULL); /* it had room */
     seat->next_emit = m;
     seat_update(b, seat);

@@ -58,7 +58,8 @@ void
 reply_refuse(
     struct broker *b, struct client *c, struct request *r, unsigned code, uint64_t tag)
 {
-    assert(code >= 100 && code < 600);
+    assert(code >= BROKER_CODE_FIRST && code < BROKER_CODE_END);
+    b->refusals[code - BROKER_CODE_FIRST]++;
     r->reply.code = (uint16_t)code;
     if (r->ends) {
         r->reply.after = AFTER_CLOSE;

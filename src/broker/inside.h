@@ -124,10 +124,12 @@ struct broker {
     uint64_t committed_index;
     uint64_t volatile_tag; /* what messages of durability 0 rest on: mostly nothing */
     uint64_t config_version;
+    uint64_t refusals[BROKER_CODE_END - BROKER_CODE_FIRST];
     uint32_t assigns_left; /* of this turn */
     uint8_t has_ipv4;
     bool is_leading;
     bool is_held;
+    bool is_full; /* broker_set_room() */
 };
 
 static inline struct part *

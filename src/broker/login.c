@@ -87,7 +87,7 @@ check(struct broker *b, struct client *c, const struct request *r)
             return 300;
     }
     if (c->role == ROLE_PUBLISHER && login->publish.body != NULL)
-        return publish_check(c->part, c->type, &login->publish);
+        return publish_check(b, c->part, c->type, &login->publish);
     return 0;
 }
 

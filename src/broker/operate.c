@@ -59,6 +59,8 @@ broker_create_queue(struct broker *b,
         return ST_EXISTS;
     if (s->queue_count >= LIMIT_QUEUES)
         return ST_RANGE;
+    if (b->is_full)
+        return ST_FULL;
     struct record record;
     record.type = RECORD_QUEUE_CREATE;
     record.queue = s->next_queue;
@@ -165,10 +167,13 @@ broker_redrive(struct broker *b,
         return ST_NOTFOUND;
     if (m->is_damaged)
         return ST_CORRUPT;
+    if (b->is_full)
+        return ST_FULL;
     struct part *part = part_of(q);
     uint64_t stamp_ms = batch_begin_now(b, m->durability == 2);
     struct record_message fields = {.id = m->id, .order = q->next_order};
     message_release(b->state, m, fields.order, stamp_ms);
+    q->totals.redriven++;
     batch_add_message(b, part, RECORD_REDRIVE, &fields);
     *ret_batch = batch_open_number(b);
     delay_message_waits(b, part, m);

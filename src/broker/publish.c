@@ -23,7 +23,8 @@
 #define BODY_MOST_BYTES (LIMIT_ENTRY_BYTES - LIMIT_ENTRY_CLOSE_BYTES - 4096)
 
 unsigned
-publish_check(const struct part *part,
+publish_check(const struct broker *b,
+              const struct part *part,
               enum queue_type type,
               const struct publish_fields *fields)
 {
@@ -36,7 +37,9 @@ publish_check(const struct part *part,
     uint64_t cost = (uint64_t)fields->body->size + COST_EXTRA;
     if (q->counts.memory_bytes + cost > q->settings[SETTING_MAX_MESSAGES_MEMORY])
         return 211;
-    return fields->body->size > BODY_MOST_BYTES ? 211 : 0;
+    if (fields->body->size > BODY_MOST_BYTES)
+        return 211;
+    return b->is_full && fields->durability > 0 ? 502 : 0;
 }
 
 static void
@@ -82,6 +85,8 @@ publish_message(struct broker *b,
         .body = slice_of(body->data, body_size),
         .body_crc = crc32c(0, body->data, body_size),
     };
+    q->totals.received++;
+    q->totals.received_bytes += body_size;
     struct message *m;
     if (fields->durability > 0) {
         batch_begin(b, fields->durability == 2);
@@ -116,7 +121,7 @@ publish_accept(struct broker *b,
 void
 publish_handle(struct broker *b, struct client *c, struct request *r)
 {
-    unsigned code = publish_check(c->part, c->type, &r->publish);
+    unsigned code = publish_check(b, c->part, c->type, &r->publish);
     if (code != 0) {
         reply_refuse(b, c, r, code, batch_read_tag(b));
         return;

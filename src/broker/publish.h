@@ -8,8 +8,10 @@ struct broker;
 struct client;
 struct part;
 
-/* 0, or why the queue does not take it now: 210, 211. A copy queue takes everything. */
-unsigned publish_check(const struct part *part,
+/* 0, or why the queue does not take it now: 210, 211, or 502 when it would grow the log
+ * and the disks have no room. A copy queue takes everything. */
+unsigned publish_check(const struct broker *b,
+                       const struct part *part,
                        enum queue_type type,
                        const struct publish_fields *fields);
 /* Publishes to the distribute queue; takes fields->body. Gives what the reply rests on.

@@ -159,6 +159,7 @@ seat_end(struct broker *b, struct seat *seat)
         b->volatile_tag = batch_open_number(b);
     x->leader = NULL;
     mem_free(seat);
+    part->queue->totals.returned += x->held_count;
     session_end(b->state, x, fields.order, stamp_ms);
     batch_add_session(b, part, RECORD_SESSION_END, &fields);
 }

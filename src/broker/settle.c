@@ -32,6 +32,10 @@ check(const struct client *c, const struct request *r, struct message **ret_mess
 static uint64_t
 settle(struct broker *b, struct part *part, struct message *m, bool is_ack)
 {
+    struct queue_totals *totals = &part->queue->totals;
+    totals->acked += is_ack;
+    totals->nacked += !is_ack;
+    totals->dead_for[DEAD_NACK] += !is_ack;
     if (m->durability == 0) {
         message_remove(b->state, m);
         return b->volatile_tag;

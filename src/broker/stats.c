@@ -167,6 +167,13 @@ broker_queue_live(const struct broker *b,
     ret_live->copy_subscribers = part->logged_in[QUEUE_COPY][ROLE_SUBSCRIBER];
 }
 
+uint64_t
+broker_refusals(const struct broker *b, unsigned code)
+{
+    assert(code >= BROKER_CODE_FIRST && code < BROKER_CODE_END);
+    return b->refusals[code - BROKER_CODE_FIRST];
+}
+
 struct collector {
     struct history_view *rows;
     uint32_t count;

@@ -14,6 +14,8 @@ src_net_libnet_a_SOURCES = \
 	src/net/drain.c src/net/drain.h \
 	src/net/listen.c src/net/listen.h \
 	src/net/net.c src/net/net.h \
+	src/net/ops.c src/net/ops.h \
+	src/net/ops_hold.c src/net/ops_hold.h \
 	src/net/relay.c src/net/relay.h \
 	src/net/replay.c src/net/replay.h \
 	src/net/resolver.c src/net/resolver.h \

@@ -19,7 +19,6 @@
 #include <time.h>
 
 #define CIPHERS_1_2   "ECDHE+AESGCM:ECDHE+CHACHA20"
-#define WARN_DAYS     14
 #define SECONDS_A_DAY 86400
 
 static char *
@@ -71,12 +70,20 @@ make_context(void)
 }
 
 static void
+log_refusal(const char *file, const char *step, const char *reason)
+{
+    log_event(LOG_ERROR, "certificate.refused", "use=client file=%s step=%s reason=%s",
+              log_quote(file), step, log_quote(reason));
+}
+
+static void
 log_failure(const char *file, const char *what)
 {
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
-    log_event(LOG_ERROR, "certificate.refused", "file=%s step=%s reason=%s",
-              log_quote(file), what, log_quote(reason == NULL ? "unknown" : reason));
+    unsigned long code = ERR_peek_error(); /* the first one is the cause */
+    const char *reason = ERR_reason_error_string(code);
+    if (ERR_SYSTEM_ERROR(code))
+        reason = strerror(ERR_GET_REASON(code));
+    log_refusal(file, what, code == 0 || reason == NULL ? "unknown" : reason);
     ERR_clear_error();
 }
 
@@ -99,25 +106,21 @@ load_files(SSL_CTX *context, const char *cert_file, const char *key_file)
     return true;
 }
 
-/* Is it valid now? ret_expires: UNIX seconds. */
-static bool
-check_dates(const X509 *cert, const char *file, uint64_t *ret_expires)
+/* Why it is not valid now, or NULL. ret_expires: UNIX seconds. */
+static const char *
+check_dates(const X509 *cert, uint64_t *ret_expires)
 {
     int days = 0;
     int seconds = 0;
     if (ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(cert)) != 1)
-        return false;
+        return "no date of its end";
     int64_t left = (int64_t)days * SECONDS_A_DAY + seconds;
     int64_t expires = (int64_t)time(NULL) + left;
     *ret_expires = expires < 0 ? 0 : (uint64_t)expires;
     bool is_begun = X509_cmp_current_time(X509_get0_notBefore(cert)) < 0;
-    if (left <= 0 || !is_begun)
-        log_event(LOG_ERROR, "certificate.invalid", "file=%s reason=%s",
-                  log_quote(file), left <= 0 ? "expired" : "\"not yet valid\"");
-    else if (left < (int64_t)WARN_DAYS * SECONDS_A_DAY)
-        log_event(LOG_WARN, "certificate.expires", "file=%s days=%d", log_quote(file),
-                  days);
-    return left > 0 && is_begun;
+    if (left <= 0)
+        return "expired";
+    return is_begun ? NULL : "not yet valid";
 }
 
 static SSL_CTX *
@@ -128,9 +131,10 @@ load(const struct tls *t, bool need_dates, uint64_t *ret_expires)
         return NULL;
     bool is_good = load_files(context, t->cert_file, t->key_file);
     if (is_good) {
-        bool is_now =
-            check_dates(SSL_CTX_get0_certificate(context), t->cert_file, ret_expires);
-        is_good = is_now || !need_dates;
+        const char *why = check_dates(SSL_CTX_get0_certificate(context), ret_expires);
+        is_good = why == NULL || !need_dates;
+        if (!is_good)
+            log_refusal(t->cert_file, "dates", why);
     }
     if (is_good)
         return context;
@@ -176,7 +180,8 @@ tls_reload(struct tls *t)
     (void)pthread_mutex_unlock(&t->lock);
     atomic_store(&t->expires_secs, expires);
     SSL_CTX_free(old); /* connections hold their own references */
-    log_event(LOG_INFO, "certificate.loaded", "file=%s", log_quote(t->cert_file));
+    log_event(LOG_INFO, "certificate.loaded", "use=client file=%s",
+              log_quote(t->cert_file));
     return ST_OK;
 }
 

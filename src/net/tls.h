@@ -18,8 +18,7 @@ struct tls {
 };
 
 /* ST_INVALID: the files, or they do not belong together (logged). An expired
- * certificate is only warned of: the node is needed for its log even when clients turn
- * away. */
+ * certificate will do: the node is needed for its log even when clients turn away. */
 enum status
 tls_init(struct tls *t, const char *cert_file, const char *key_file) MUST_USE;
 void tls_fini(struct tls *t);

@@ -63,7 +63,7 @@ worker_init(struct worker *w, struct shared *shared, unsigned index)
         status = ST_NOMEM;
     if (status != ST_OK)
         log_event(LOG_ERROR, "net.failed", "reason=\"a thread's loop\" error=%s",
-                  status_name(status));
+                  log_quote(status_name(status)));
     return status;
 }
 

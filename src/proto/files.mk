@@ -8,6 +8,7 @@ src_proto_libproto_a_SOURCES = \
 	src/proto/frame_write.c \
 	src/proto/http.c src/proto/http.h \
 	src/proto/http_host.c \
+	src/proto/prometheus.c src/proto/prometheus.h \
 	src/proto/proxy.c src/proto/proxy.h \
 	src/proto/put.h \
 	src/proto/reason.c src/proto/reason.h \

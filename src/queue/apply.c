@@ -237,6 +237,7 @@ state_apply(struct state *s, uint64_t index, struct slice entry)
     while ((status = entry_next(&reader, &record)) == ST_OK)
         state_apply_record(s, &record, reader.stamp_ms);
     assert(status == ST_NOTFOUND && "a record of a committed entry cannot be read");
+    s->behind_secs = reader.behind_secs;
     advance(s, index, reader.stamp_ms);
 }
 

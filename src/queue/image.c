@@ -177,7 +177,8 @@ write_header(struct image *image, const struct state *s)
 {
     struct bytes *b = &image->scratch;
     bytes_put(b, IMAGE_MAGIC, IMAGE_MAGIC_BYTES);
-    bytes_put_u32(b, IMAGE_VERSION);
+    bytes_put_u16(b, IMAGE_VERSION);
+    bytes_put_u16(b, s->behind_secs);
     bytes_put_u32(b, s->next_queue);
     bytes_put_u64(b, s->applied);
     bytes_put_u64(b, s->stamp_ms);
@@ -271,8 +272,10 @@ image_step(struct image *image, uint32_t objects)
             turn_over(image);
             continue;
         }
-        for (; next != NULL && objects > 0; objects--) {
+        while (next != NULL && objects > 0) {
             struct message *m = CONTAINER_OF(next, struct message, in_ids);
+            uint32_t weight = 1 + m->body->size / IMAGE_OBJECT_BYTES;
+            objects -= weight < objects ? weight : objects;
             next = tree_next(next);
             image->last_id = m->id;
             image->has_last = true;

@@ -22,7 +22,9 @@
 struct image *image_begin(struct state *s);
 /* Its index: state->applied at image_begin(). */
 uint64_t image_index(const struct image *image);
-/* Visits at most objects more messages. */
+/* Visits at most objects more messages; one counts again for each IMAGE_OBJECT_BYTES of
+ * its body, so that a step is bounded in bytes too. */
+#define IMAGE_OBJECT_BYTES 512
 void image_step(struct image *image, uint32_t objects);
 /* The next full piece (all remaining ones once the image is complete), NULL if there is
  * none now. The caller owns the blob. */
@@ -37,6 +39,8 @@ void image_touch(struct image *image, struct message *m);
 
 /* Reads an image piece by piece into a new state. */
 struct image_loader *image_loader_new(void);
+/* How many bytes there will be: a hint, so that maps need not grow so often. */
+void image_loader_expect(struct image_loader *l, uint64_t size_bytes);
 /* Pieces of any size. ST_CORRUPT, ST_VERSION or ST_NOMEM are final: every later call
  * says the same. */
 enum status image_loader_feed(struct image_loader *l, struct slice piece) MUST_USE;

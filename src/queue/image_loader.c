@@ -18,9 +18,17 @@
 #include <assert.h>
 #include <string.h>
 
+/* The map of a queue's ids that is full becomes so many times larger at once, but no
+ * larger than what is left can need. */
+#define MAP_GROWTH    16
+#define MAP_LEAST_IDS 1024
+
 struct image_loader {
     struct state *state;
-    enum status status; /* the first failure, which stays */
+    uint64_t expected_bytes; /* of the image; 0 = not known */
+    uint64_t fed_bytes;
+    uint64_t message_bytes; /* of all message frames so far */
+    enum status status;     /* the first failure, which stays */
     bool has_header;
     bool has_trailer;
     struct bytes pending; /* the beginning of a unit: the header or a frame */
@@ -40,6 +48,12 @@ image_loader_new(void)
 }
 
 void
+image_loader_expect(struct image_loader *l, uint64_t size_bytes)
+{
+    l->expected_bytes = size_bytes;
+}
+
+void
 image_loader_free(struct image_loader *l)
 {
     if (l == NULL)
@@ -55,11 +69,13 @@ load_header(struct image_loader *l, struct slice unit)
     struct state *s = l->state;
     struct reader r = reader_of(unit);
     struct slice magic = read_slice(&r, IMAGE_MAGIC_BYTES);
-    uint32_t version = read_u32(&r);
+    uint16_t version = read_u16(&r);
+    uint16_t behind_secs = read_u16(&r);
     if (r.bad || memcmp(magic.data, IMAGE_MAGIC, IMAGE_MAGIC_BYTES) != 0)
         return ST_CORRUPT;
     if (version != IMAGE_VERSION)
         return ST_VERSION;
+    s->behind_secs = behind_secs;
     s->next_queue = read_u32(&r);
     s->applied = read_u64(&r);
     s->stamp_ms = read_u64(&r);
@@ -312,17 +328,33 @@ fill_message(struct image_loader *l, struct reader *r, struct message *m)
     return ST_OK;
 }
 
+static void
+reserve_ids(struct image_loader *l, struct queue *q)
+{
+    size_t count = q->by_id.count;
+    if (count < MAP_LEAST_IDS || count <= q->by_id.mask || q->by_id.old != NULL ||
+        l->expected_bytes <= l->fed_bytes)
+        return;
+    uint64_t left = l->expected_bytes - l->fed_bytes;
+    uint64_t more = left / (l->message_bytes / l->counts.messages) + 1;
+    map_reserve(&q->by_id,
+                more < MAP_GROWTH * count ? count + (size_t)more : MAP_GROWTH * count);
+}
+
 static enum status
 load_message(struct image_loader *l, struct reader *r)
 {
     struct message *m = message_new(l->state);
+    size_t size = reader_left(r);
     enum status status = fill_message(l, r, m);
     if (status != ST_OK) {
         message_free(l->state, m);
         return status;
     }
+    l->message_bytes += IMAGE_FRAME_HEAD_BYTES + size;
     l->messages_digest += digest_message(m);
     l->counts.messages++;
+    reserve_ids(l, m->queue);
     return ST_OK;
 }
 
@@ -409,6 +441,7 @@ complete_pending(struct image_loader *l, struct slice *piece)
 enum status
 image_loader_feed(struct image_loader *l, struct slice piece)
 {
+    l->fed_bytes += piece.size;
     while (l->status == ST_OK && piece.size > 0) {
         size_t size = unit_size(l, piece);
         if (l->pending.size > 0 || (size > piece.size && size != 0)) {

@@ -26,6 +26,7 @@ enum dead_reason {
     DEAD_MOVED = 2,
     DEAD_DAMAGED = 3,
 };
+#define DEAD_REASONS 4 /* with 0, which none has */
 
 struct message {
     struct map_node in_by_id;
@@ -59,8 +60,7 @@ struct message {
     uint8_t durability;
     enum place place : 8;
     uint8_t dead_reason;
-    bool is_damaged; /* its body is not what was published; a leader gives it to nobody
-                      */
+    bool is_damaged; /* its body is not what was published: for nobody */
     bool was_sent;   /* leader: its whole frame was handed to TLS for this holder */
 };
 
@@ -88,9 +88,26 @@ struct queue_counts {
     uint64_t messages; /* all, with the dead ones */
     uint64_t held;     /* by sessions that are connected or saved */
     uint64_t dead;
-    uint64_t durable;      /* durability 1 and 2, dead ones too */
-    uint64_t memory_bytes; /* body + key + 256 each */
+    uint64_t dead_for[DEAD_REASONS]; /* by dead_reason */
+    uint64_t durable;                /* durability 1 and 2, dead ones too */
+    uint64_t memory_bytes;           /* body + key + 256 each */
     uint64_t saved_sessions;
+};
+
+/* What this node decided as the leader, also what was taken back: for its metrics. */
+struct queue_totals {
+    uint64_t received;
+    uint64_t received_bytes; /* bodies */
+    uint64_t copy_received;  /* in copy mode, which keeps nothing */
+    uint64_t copy_delivered;
+    uint64_t delivered;   /* given to a session */
+    uint64_t redelivered; /* of these, not for the first time */
+    uint64_t acked;
+    uint64_t nacked;
+    uint64_t returned; /* given back by sessions that ended */
+    uint64_t redriven;
+    uint64_t deleted; /* by administrators */
+    uint64_t dead_for[DEAD_REASONS];
 };
 
 struct queue {
@@ -114,6 +131,7 @@ struct queue {
     uint64_t next_order;   /* above every order ever used here */
     uint64_t next_session;
     struct queue_counts counts;
+    struct queue_totals totals; /* leader's */
     struct history *stats;
     struct history *usage;
     uint32_t image_mark; /* the last image that it is in */

@@ -66,6 +66,7 @@ unlink_from_place(struct queue *q, struct message *m)
         break;
     case PLACE_DEAD:
         q->counts.dead--;
+        q->counts.dead_for[m->dead_reason % DEAD_REASONS]--;
         break;
     }
 }
@@ -99,6 +100,7 @@ link_to_place(struct queue *q, struct message *m)
         break;
     case PLACE_DEAD:
         q->counts.dead++;
+        q->counts.dead_for[m->dead_reason % DEAD_REASONS]++;
         break;
     }
 }

@@ -31,6 +31,13 @@ entry_set_sync(struct bytes *out)
     out->data[0] = 1;
 }
 
+void
+entry_set_behind(struct bytes *out, uint16_t behind_secs)
+{
+    assert(out->size >= RECORD_HEADER_BYTES);
+    put_u16(out->data + 2, behind_secs);
+}
+
 uint32_t
 entry_count(const struct bytes *entry)
 {

@@ -5,7 +5,8 @@
  *   offset size
  *   0      1    sync: 1 when the entry must be synced before it counts, else 0
  *   1      1    version, RECORD_VERSION
- *   2      2    zero
+ *   2      2    behind: by how many seconds, rounded up, cluster time was behind the
+ *               wall clocks; 65535: as many or more
  *   4      4    count of records
  *   8      8    stamp: cluster time in ms when the entry was begun; never less than
  *               the stamp of the entry before
@@ -54,12 +55,14 @@ void entry_begin(struct bytes *out, uint64_t stamp_ms);
 /* Appends the record and counts it. */
 void entry_add(struct bytes *out, const struct record *record);
 void entry_set_sync(struct bytes *out);
+void entry_set_behind(struct bytes *out, uint16_t behind_secs);
 uint32_t entry_count(const struct bytes *entry);
 
 struct entry_reader {
     struct reader reader;
     uint64_t stamp_ms;
     uint32_t left; /* records not yet read */
+    uint16_t behind_secs;
     bool is_sync;
 };
 

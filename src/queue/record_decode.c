@@ -17,17 +17,20 @@ entry_open(struct entry_reader *r, struct slice entry)
     struct reader in = reader_of(entry);
     uint8_t sync = read_u8(&in);
     uint8_t version = read_u8(&in);
-    uint16_t zero = read_u16(&in);
+    uint16_t behind_secs = read_u16(&in);
     uint32_t count = read_u32(&in);
     uint64_t stamp_ms = read_u64(&in);
     if (in.bad)
         return ST_CORRUPT;
     if (version != RECORD_VERSION)
         return ST_VERSION;
-    if (sync > 1 || zero != 0 || stamp_ms >= RECORD_TIME_LIMIT)
+    if (sync > 1 || stamp_ms >= RECORD_TIME_LIMIT)
         return ST_CORRUPT;
-    *r = (struct entry_reader){
-        .reader = in, .stamp_ms = stamp_ms, .left = count, .is_sync = sync == 1};
+    *r = (struct entry_reader){.reader = in,
+                               .stamp_ms = stamp_ms,
+                               .left = count,
+                               .behind_secs = behind_secs,
+                               .is_sync = sync == 1};
     return ST_OK;
 }
 

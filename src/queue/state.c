@@ -38,3 +38,20 @@ state_free(struct state *s)
     message_pool_fini(&s->pool);
     mem_free(s);
 }
+
+bool
+state_take_apart(struct state *s, uint32_t messages)
+{
+    assert(s->image == NULL && s->journal == NULL);
+    LIST_FOREACH (node, &s->queues) {
+        struct queue *q = CONTAINER_OF(node, struct queue, in_state);
+        for (; messages > 0 && q->by_id.count > 0; messages--) {
+            struct tree *ids = q->messages.count > 0 ? &q->messages : &q->dead;
+            message_remove(s, CONTAINER_OF(tree_first(ids), struct message, in_ids));
+        }
+    }
+    if (messages == 0)
+        return false;
+    state_free(s);
+    return true;
+}

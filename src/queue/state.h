@@ -63,6 +63,7 @@ struct state {
                                    when a change is taken back; not replicated */
     uint64_t applied;      /* log index of the last entry applied (leader: proposed) */
     uint64_t stamp_ms;     /* stamp of that entry */
+    uint16_t behind_secs;  /* how far it was behind the wall clocks (record.h) */
     uint64_t epoch_leader; /* node id of the last EPOCH, 0 = none yet */
     uint64_t epoch_floor_ms; /* stamp of the last entry before the last EPOCH */
     struct journal *journal; /* leader only, else NULL */
@@ -77,6 +78,9 @@ struct state *state_new(void);
 /* No image may be running. What a journal still holds is rolled back; the journal
  * itself is its owner's. NULL is fine. */
 void state_free(struct state *s);
+/* The same in steps, of one that is not applied to any more and has no journal: at most
+ * so many messages; true: that was the last step and s is gone. */
+bool state_take_apart(struct state *s, uint32_t messages) MUST_USE;
 
 /* Applies all records of one entry: index is state->applied + 1 or higher (entries that
  * are not commands leave gaps). Aborts with a line on stderr when the entry cannot be

@@ -39,6 +39,7 @@ check_message(struct walk *walk, const struct message *m, bool is_dead)
     walk->counts.messages++;
     walk->counts.held += m->place == PLACE_HELD;
     walk->counts.dead += is_dead;
+    walk->counts.dead_for[m->dead_reason % DEAD_REASONS] += is_dead;
     walk->counts.durable += m->durability > 0;
     walk->counts.memory_bytes += message_cost_bytes(m);
     walk->waiting += m->place == PLACE_WAITING;
@@ -126,6 +127,8 @@ check_counts(const struct walk *walk)
     HOLDS(q->counts.messages == walk->counts.messages);
     HOLDS(q->counts.held == walk->counts.held);
     HOLDS(q->counts.dead == walk->counts.dead);
+    for (int i = 0; i < DEAD_REASONS; i++)
+        HOLDS(q->counts.dead_for[i] == walk->counts.dead_for[i]);
     HOLDS(q->counts.durable == walk->counts.durable);
     HOLDS(q->counts.memory_bytes == walk->counts.memory_bytes);
     HOLDS(q->counts.saved_sessions == walk->counts.saved_sessions);

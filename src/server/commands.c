@@ -39,9 +39,23 @@ put_peers(struct json_writer *w, const struct rlog_status *s)
         json_put_bool(w, "connected", p->is_connected);
         json_put_u64(w, "match_index", s->role == RLOG_LEADER ? p->match_index : 0);
         json_put_u64(w, "lag", s->role == RLOG_LEADER ? lag : 0);
+        json_put_bool(w, "disk_full", p->is_full);
+        json_put_bool(w, "disk_slow", p->is_slow);
         json_object_end(w);
     }
     json_array_end(w);
+}
+
+static void
+put_disk(struct json_writer *w, struct node *n, const struct rlog_status *s)
+{
+    struct disk_status d;
+    disk_get_status(n->disk, &d);
+    json_put_bool(w, "disk_full", s->is_full);
+    json_put_bool(w, "disk_slow", s->is_slow);
+    json_put_u64(w, "disk_free_bytes", d.free_bytes);
+    json_put_u64(w, "reserve_bytes", d.reserve_bytes);
+    json_put_bool(w, "room", s->has_room);
 }
 
 static void
@@ -70,6 +84,7 @@ run_status(struct command *command)
     json_put_bool(&w, "ready", is_ready);
     json_put_string(&w, "gate", s.log.is_gated ? "closed" : "open");
     json_put_bool(&w, "rejoining", s.log.is_rejoining);
+    put_disk(&w, n, &s.log);
     json_put_string(&w, "version", PACKAGE_VERSION);
     put_peers(&w, &s.log);
     json_object_end(&w);
@@ -81,12 +96,13 @@ run_status(struct command *command)
     else
         bytes_put_text(&command->text, "none");
     bytes_printf(
-        &command->text, ", commit %llu, applied %llu%s%s",
+        &command->text, ", commit %llu, applied %llu%s%s%s%s",
         (unsigned long long)s.log.commit_index, (unsigned long long)s.log.applied_index,
         s.log.is_rejoining ? ", rejoining: restart gate closed until all is here again"
         : s.log.is_gated   ? ", restart gate closed"
                            : "",
-        s.is_frozen ? ", frozen" : "");
+        s.is_frozen ? ", frozen" : "", s.log.is_full ? ", disk full" : "",
+        s.log.is_slow ? ", disk slow" : "");
     command_done(command);
 }
 

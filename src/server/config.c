@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 190 /* inih cuts lines at 200 bytes */
-#define BLANKS         " \t\r\v\f"
+#define LINE_MAX_BYTES  190 /* inih cuts lines at 200 bytes */
+#define BLANKS          " \t\r\v\f"
+#define PORT_DIGITS_MAX 5
 
 enum key_type {
     KEY_TEXT,
@@ -22,6 +23,7 @@ enum key_type {
     KEY_LISTEN,
     KEY_MEMBERS,
     KEY_LEVEL,
+    KEY_FORMAT,
 };
 
 struct key {
@@ -72,6 +74,7 @@ static const struct key KEYS[] = {
     NUMBER_KEY("drain-secs", drain_secs, 0, 600, false),
     NUMBER_KEY("snapshot-min-bytes", snapshot_min_bytes, 4096, 1ull << 40, false),
     {"log-level", KEY_LEVEL, offsetof(struct config, log_level), 0, 0, false},
+    {"log-format", KEY_FORMAT, offsetof(struct config, log_format), 0, 0, false},
 };
 #define KEY_COUNT (sizeof KEYS / sizeof KEYS[0])
 
@@ -193,6 +196,9 @@ set_key(struct reading *r, const struct key *key, const char *value)
     case KEY_LEVEL:
         is_good = log_level_parse(value, field) == ST_OK;
         break;
+    case KEY_FORMAT:
+        is_good = log_format_parse(value, field) == ST_OK;
+        break;
     }
     mem_free(scratch);
     return is_good || fail(r, "%s: bad value '%s'", key->name, value);
@@ -239,6 +245,20 @@ set_default(char **field, const char *text)
         *field = copy_text(text);
 }
 
+/* A port alone is one of this machine. */
+static void
+complete_http_listen(struct config *c)
+{
+    uint64_t port;
+    char text[32];
+    if (c->http_listen == NULL || !parse_number(c->http_listen, &port) ||
+        strlen(c->http_listen) > PORT_DIGITS_MAX)
+        return;
+    (void)snprintf(text, sizeof text, "127.0.0.1:%s", c->http_listen);
+    mem_free(c->http_listen);
+    c->http_listen = copy_text(text);
+}
+
 static enum status
 fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size)
 {
@@ -256,6 +276,7 @@ fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size
                        c->file, (unsigned long long)c->node_id);
         return ST_INVALID;
     }
+    complete_http_listen(c);
     set_default(&c->client_advertise, c->client_listen[0]);
     if (c->control_socket == NULL) {
         size_t size = strlen(c->data_dir) + sizeof "/control.sock";

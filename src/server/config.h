@@ -22,7 +22,7 @@ struct config {
     size_t client_listen_count;
     char *client_advertise; /* default: the first client-listen */
     char *cluster_listen;
-    char *http_listen;    /* NULL: none */
+    char *http_listen;    /* NULL: none; a port alone has become one of loopback */
     char *control_socket; /* default: DATA-DIR/control.sock */
     char *client_cert;
     char *client_key;
@@ -43,6 +43,7 @@ struct config {
     uint64_t drain_secs;
     uint64_t snapshot_min_bytes; /* 0: the default of replica_options */
     enum log_level log_level;
+    enum log_format log_format;
     bool has_setting[SETTING_COUNT]; /* start values for queues made on this node */
     uint64_t settings[SETTING_COUNT];
 };

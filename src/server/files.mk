@@ -3,6 +3,7 @@ noinst_LIBRARIES += src/server/libserver.a
 src_server_libserver_a_SOURCES = \
 	src/server/attempts.c src/server/attempts.h \
 	src/server/auth.c src/server/auth.h \
+	src/server/certificates.c src/server/certificates.h \
 	src/server/commands.c \
 	src/server/config.c src/server/config.h \
 	src/server/control.c src/server/control.h \
@@ -11,12 +12,24 @@ src_server_libserver_a_SOURCES = \
 	src/server/handover.c src/server/handover.h \
 	src/server/imaging.c src/server/imaging.h \
 	src/server/init.c src/server/init.h \
+	src/server/metrics.c src/server/metrics.h \
+	src/server/metrics_json.c src/server/metrics_text.c \
 	src/server/node.c src/server/node.h \
+	src/server/node_stop.c \
+	src/server/node_disk.c \
 	src/server/node_life.c src/server/node_parts.h \
+	src/server/node_start.c \
+	src/server/notify.c src/server/notify.h \
+	src/server/progress.c src/server/progress.h \
+	src/server/pages.c src/server/pages.h \
+	src/server/process.c src/server/process.h \
 	src/server/rejoin.c src/server/rejoin.h \
-	src/server/replica.c src/server/replica.h \
-	src/server/throttle.c src/server/throttle.h
+	src/server/replica.c src/server/replica.h src/server/replica_int.h \
+	src/server/replica_disk.c \
+	src/server/replica_peers.c src/server/replica_restore.c src/server/replica_status.c \
+	src/server/throttle.c src/server/throttle.h \
+	src/server/timekeeper.c src/server/timekeeper.h
 
 sbin_PROGRAMS += src/server/holdfastd
-src_server_holdfastd_SOURCES = src/server/main.c
+src_server_holdfastd_SOURCES = src/server/main.c src/server/crash.c src/server/crash.h
 src_server_holdfastd_LDADD = $(SERVER_LIBS)

@@ -2,6 +2,7 @@
 #include "server/imaging.h"
 
 #include "base/limits.h"
+#include "base/mem.h"
 
 #include <assert.h>
 
@@ -66,40 +67,64 @@ imaging_cancel(struct imaging *m, struct rlog *rlog)
     rlog_snapshot_cancel(rlog);
 }
 
-/* Feeds the snapshot to the loader piece by piece. */
-static enum status
-feed(struct rlog *rlog, struct image_loader *loader)
+void
+imaging_begin_load(struct imaging *m, struct rlog *rlog, uint64_t index)
 {
-    uint64_t offset = 0;
-    for (;;) { /* bound: the image's size */
-        struct blob *piece = NULL;
-        enum status st = rlog_snapshot_read(rlog, offset, LIMIT_SNAPSHOT_CHUNK, &piece);
-        size_t size = st == ST_OK ? piece->size : 0;
-        if (size > 0)
-            st = image_loader_feed(loader, blob_slice(piece));
-        blob_put(piece);
-        if (st != ST_OK || size == 0)
-            return st;
-        offset += size;
+    imaging_cancel_load(m);
+    mem_load_begin();
+    m->loader = image_loader_new();
+    m->load_index = index;
+    m->load_offset = 0;
+    image_loader_expect(m->loader, rlog_snapshot_bytes(rlog));
+}
+
+void
+imaging_cancel_load(struct imaging *m)
+{
+    if (m->loader == NULL)
+        return;
+    image_loader_free(m->loader);
+    m->loader = NULL;
+    mem_load_end();
+}
+
+static enum status
+finish_load(struct imaging *m, struct state **ret_state)
+{
+    struct state *fresh = NULL;
+    enum status st = image_loader_finish(m->loader, &fresh);
+    m->loader = NULL;
+    mem_load_end();
+    if (st != ST_OK)
+        return st;
+    if (fresh->applied > m->load_index) {
+        state_free(fresh);
+        return ST_CORRUPT;
     }
+    m->bytes = m->load_offset; /* the next image is due when the log is as large */
+    *ret_state = fresh;
+    return ST_OK;
 }
 
 enum status
-imaging_load(struct rlog *rlog, uint64_t index, struct state **ret_state)
+imaging_go_on_loading(struct imaging *m, struct rlog *rlog, struct state **ret_state)
 {
-    struct image_loader *loader = image_loader_new();
-    struct state *fresh = NULL;
-    enum status st = feed(rlog, loader);
-    if (st != ST_OK) {
-        image_loader_free(loader);
-        return st;
+    struct blob *piece = NULL;
+    assert(m->loader != NULL);
+    enum status st =
+        rlog_snapshot_read(rlog, m->load_offset, LIMIT_SNAPSHOT_CHUNK, &piece);
+    if (st == ST_OK && piece->size == 0) {
+        blob_put(piece);
+        return finish_load(m, ret_state);
     }
-    st = image_loader_finish(loader, &fresh);
-    if (st == ST_OK && fresh->applied > index) {
-        state_free(fresh);
-        st = ST_CORRUPT;
+    if (st == ST_OK) {
+        m->load_offset += piece->size;
+        st = image_loader_feed(m->loader, blob_slice(piece));
+        blob_put(piece);
+        mem_load_step();
     }
     if (st == ST_OK)
-        *ret_state = fresh;
+        return ST_AGAIN;
+    imaging_cancel_load(m);
     return st;
 }

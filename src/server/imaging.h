@@ -13,6 +13,10 @@ struct imaging {
     uint64_t bytes;        /* of the image, or of the last one */
     uint64_t images_total; /* encoded whole */
     bool is_wanted;        /* waits until the state is what is committed */
+
+    struct image_loader *loader; /* a snapshot that is being loaded, or NULL */
+    uint64_t load_index;
+    uint64_t load_offset;
 };
 
 /* least_bytes 0: the default of 64 MiB. */
@@ -24,8 +28,12 @@ bool imaging_begin(struct imaging *m, struct rlog *rlog, struct state *state);
 /* A bounded step; true when the image was handed to the log whole. */
 bool imaging_go_on(struct imaging *m, struct rlog *rlog);
 void imaging_cancel(struct imaging *m, struct rlog *rlog);
-/* Inside restore_cb: a new state out of the newest snapshot at index. */
-enum status
-imaging_load(struct rlog *rlog, uint64_t index, struct state **ret_state) MUST_USE;
+/* From restore_cb on: a new state out of the newest snapshot, at index, piece by piece.
+ * Ends in anything but ST_AGAIN; one that was begun before is forgotten. */
+void imaging_begin_load(struct imaging *m, struct rlog *rlog, uint64_t index);
+enum status imaging_go_on_loading(struct imaging *m,
+                                  struct rlog *rlog,
+                                  struct state **ret_state) MUST_USE;
+void imaging_cancel_load(struct imaging *m);
 
 #endif

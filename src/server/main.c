@@ -10,6 +10,7 @@
  */
 #include "base/log.h"
 #include "base/map.h"
+#include "server/crash.h"
 #include "server/data.h"
 #include "server/init.h"
 #include "server/node.h"
@@ -69,7 +70,8 @@ open_log(const struct config *c)
         return STDERR_FILENO;
     int fd = open(c->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     if (fd < 0)
-        (void)fprintf(stderr, "holdfastd: %s: %s\n", c->log_file, strerror(errno));
+        log_event(LOG_ERROR, "log.unwritable", "file=%s what=%s consequence=exiting",
+                  log_quote(c->log_file), log_quote(strerror(errno)));
     return fd;
 }
 
@@ -87,8 +89,10 @@ run_once(struct config *c, bool has_log_file)
     }
     if (trouble.why != ST_OK && rejoin_try(c, &trouble) == ST_OK)
         return -1;
-    if (!is_started && has_log_file)
-        (void)fprintf(stderr, "holdfastd: not started; %s says why\n", c->log_file);
+    if (!is_started && has_log_file) {
+        log_init(STDERR_FILENO, c->node_id, c->log_level);
+        log_event(LOG_ERROR, "node.not_started", "log=%s", log_quote(c->log_file));
+    }
     return code;
 }
 
@@ -96,6 +100,8 @@ static int
 run_node(struct config *c)
 {
     uint64_t keys[2];
+    log_set_format(c->log_format);
+    crash_init();
     int fd = open_log(c);
     if (fd < 0)
         return 1;
@@ -109,6 +115,17 @@ run_node(struct config *c)
         code = run_once(c, fd != STDERR_FILENO);
     } while (code < 0);
     return code;
+}
+
+/* Before a run it is a line of the log; for a person who asked it is plain. */
+static void
+refuse_config(const struct arguments *a, const char *error)
+{
+    if (a->is_check || a->is_init || a->data.dir != NULL)
+        (void)fprintf(stderr, "holdfastd: %s\n", error);
+    else
+        log_event(LOG_ERROR, "config.refused", "what=%s consequence=exiting",
+                  log_quote(error));
 }
 
 int
@@ -128,7 +145,7 @@ main(int argc, char **argv)
     umask(077);
     if (arguments.config != NULL &&
         config_read(arguments.config, error, sizeof error, &c) != ST_OK) {
-        (void)fprintf(stderr, "holdfastd: %s\n", error);
+        refuse_config(&arguments, error);
         return 1;
     }
     int code = 0;

@@ -8,15 +8,15 @@
  * write, one frame per peer and one wake-up per network thread. */
 #include "server/node.h"
 
+#include "server/certificates.h"
 #include "server/control.h"
 #include "server/directory.h"
 #include "server/node_parts.h"
+#include "server/pages.h"
 
 #include <signal.h>
 #include <string.h>
 #include <time.h>
-
-#define HAND_OVER_MS 3000 /* an orderly stop waits this long for another leader */
 
 uint64_t
 node_now_ms(void)
@@ -102,24 +102,6 @@ send_parcels(struct node *n)
     net_flush(n->net);
 }
 
-/* An orderly stop, one look a turn: first another leader, then the end. */
-static void
-go_on_stopping(struct node *n, uint64_t now_ms)
-{
-    struct replica_status status;
-    if (n->drain_until_ms == 0)
-        return;
-    replica_get_status(n->replica, &status);
-    if (status.log.role != RLOG_LEADER || now_ms >= n->drain_until_ms) {
-        uv_stop(&n->loop);
-        return;
-    }
-    if (!n->has_handed_over)
-        n->has_handed_over = replica_transfer(n->replica, 0, now_ms) == ST_OK;
-    if (!n->has_handed_over && status.log.peer_count == 0)
-        uv_stop(&n->loop);
-}
-
 static void
 arm_timer(struct node *n)
 {
@@ -130,12 +112,24 @@ arm_timer(struct node *n)
     uint64_t delay = at > now ? at - now : 0;
     if (n->mail != NULL && replica_takes_requests(n->replica))
         delay = 0;
-    if (n->drain_until_ms != 0 && delay > 10)
+    if (n->stop_until_ms != 0 && delay > 10)
         delay = 10;
     if (delay > 1000)
         delay = 1000;
+    if (notify_deadline(&n->notify) < now + delay)
+        delay =
+            notify_deadline(&n->notify) > now ? notify_deadline(&n->notify) - now : 0;
     uv_update_time(&n->loop);
     (void)uv_timer_start(&n->timer, n->timer.timer_cb, delay, 0);
+}
+
+static void
+watch(struct node *n,
+      void (*look)(struct watch *w, const struct rlog_status *log, uint64_t now_ns))
+{
+    struct rlog_status log;
+    rlog_get_status(replica_rlog(n->replica), &log);
+    look(&n->watch, &log, uv_hrtime());
 }
 
 static void
@@ -145,6 +139,7 @@ turn_cb(uv_prepare_t *prepare)
     if (n->is_failed)
         return;
     uint64_t now = node_now_ms();
+    watch(n, watch_committed);
     replica_tick(n->replica, now, node_wall_ms());
     handle_passwords(n, now);
     handle_mail(n);
@@ -152,13 +147,18 @@ turn_cb(uv_prepare_t *prepare)
     replica_end_turn(n->replica, now);
     if (n->is_failed)
         return;
+    watch(n, watch_submitted);
     cluster_flush(n->cluster);
     directory_sync(n);
     directory_count_traffic(n, now);
     update_route(n);
+    node_watch_disk(n);
     send_parcels(n);
     control_turn(n->control, now);
-    go_on_stopping(n, now);
+    certificates_turn(n, now);
+    pages_turn(n->pages, now);
+    node_watch_start(n, now);
+    node_go_on_stopping(n, now);
     arm_timer(n);
 }
 
@@ -171,11 +171,9 @@ timer_cb(uv_timer_t *timer)
 static void
 reload(struct node *n)
 {
-    enum status net = net_reload_certificates(n->net);
-    enum status cluster = cluster_reload_certificates(n->cluster);
-    log_event(LOG_INFO, "node.reloaded", "client_certificate=%s cluster_certificate=%s",
-              log_quote(net == ST_OK ? "new" : "kept"),
-              log_quote(cluster == ST_OK ? "new" : "kept"));
+    notify_reloading(&n->notify);
+    certificates_reload(n);
+    notify_ready(&n->notify);
 }
 
 void
@@ -188,21 +186,13 @@ node_signal_cb(uv_signal_t *handle, int number)
         node_stop(n);
 }
 
-void
-node_stop(struct node *n)
-{
-    if (n->drain_until_ms != 0)
-        return;
-    log_event(LOG_INFO, "node.stopping", "");
-    n->drain_until_ms = node_now_ms() + HAND_OVER_MS;
-}
-
 int
 node_run(struct node *n)
 {
     log_event(LOG_INFO, "node.started", "version=%s data_dir=%s cluster=%s",
               log_quote(PACKAGE_VERSION), log_quote(n->config->data_dir),
               log_quote(n->config->cluster_listen));
+    notify_ready(&n->notify);
     (void)uv_prepare_start(&n->prepare, turn_cb);
     (void)uv_timer_start(&n->timer, timer_cb, 0, 0);
     (void)uv_run(&n->loop, UV_RUN_DEFAULT);

@@ -8,6 +8,9 @@
 #include "raft/disk.h"
 #include "server/auth.h"
 #include "server/config.h"
+#include "server/metrics.h"
+#include "server/notify.h"
+#include "server/progress.h"
 #include "server/rejoin.h"
 #include "server/replica.h"
 
@@ -15,6 +18,15 @@
 
 struct control;
 struct directory_row;
+struct pages;
+
+/* How far it has come (node_start.c). */
+struct start {
+    struct progress progress;
+    uint64_t replay_from; /* applied when the log was opened */
+    uint64_t replay_to;   /* and its last entry */
+    bool is_replaying;
+};
 
 struct node {
     struct config *config;   /* borrowed */
@@ -30,6 +42,8 @@ struct node {
     struct net *net;
     struct auth *auth;
     struct control *control;
+    struct pages *pages; /* or NULL: no http-listen */
+    struct watch watch;
     struct mailbox box;
     struct mail *mail; /* taken out of the box, not yet handled */
     struct net_target route;
@@ -38,10 +52,15 @@ struct node {
     size_t directory_count;
     uint64_t traffic_at_ms; /* when their bytes are looked at next */
     uint64_t machine_memory_bytes;
-    uint64_t drain_until_ms; /* 0: not stopping */
-    bool has_handed_over;
+    uint64_t certificates_at_ms; /* when their ends are looked at next */
+    uint64_t stop_until_ms;      /* to hand over; 0: not stopping */
+    uint64_t drain_until_ms;     /* 0: not draining */
+    struct notify notify;
+    struct start start;
     bool is_failed; /* fail-stop: the process must exit with 1 */
     bool is_route_dirty;
+    bool was_disk_full; /* as the log was told */
+    bool was_disk_slow;
 };
 
 uint64_t node_now_ms(void);  /* monotonic */

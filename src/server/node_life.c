@@ -6,6 +6,7 @@
 #include "queue/salvage.h"
 #include "server/control.h"
 #include "server/node_parts.h"
+#include "server/pages.h"
 
 #include <errno.h>
 #include <openssl/rand.h>
@@ -111,9 +112,9 @@ frame_cb(void *ctx, uint64_t peer, uint8_t kind, struct blob *body)
     struct node *n = ctx;
     if (n->is_failed || n->cluster == NULL)
         return ST_CLOSED;
-    if (kind >= CLUSTER_FRAME_USER)
+    if (kind == CONTROL_REQUEST || kind == CONTROL_REPLY)
         return control_frame(n->control, peer, kind, blob_slice(body));
-    return rlog_receive(replica_rlog(n->replica), peer, kind, body, node_now_ms());
+    return replica_receive(n->replica, peer, kind, body, node_now_ms());
 }
 
 static void
@@ -123,7 +124,7 @@ up_cb(void *ctx, uint64_t peer)
     if (n->is_failed || n->cluster == NULL)
         return;
     n->is_route_dirty = true; /* its address may be new */
-    rlog_peer_up(replica_rlog(n->replica), peer, node_now_ms());
+    replica_peer_up(n->replica, peer, node_now_ms());
 }
 
 static void
@@ -131,7 +132,7 @@ down_cb(void *ctx, uint64_t peer, bool was_refused)
 {
     struct node *n = ctx;
     if (!n->is_failed && n->cluster != NULL)
-        rlog_peer_down(replica_rlog(n->replica), peer, was_refused, node_now_ms());
+        replica_peer_down(n->replica, peer, was_refused, node_now_ms());
 }
 
 /* --- life --- */
@@ -170,6 +171,8 @@ open_disk(struct node *n)
         .bell = ring,
         .bell_ctx = n,
         .salvage_cb = entry_has_damaged_bodies,
+        .progress_cb = node_scan_progress_cb,
+        .progress_ctx = n,
     };
     if (config_boot_id(c->boot_id_file, boot_id, sizeof boot_id) != ST_OK) {
         log_event(LOG_ERROR, "boot_id.unreadable", "file=%s what=%s",
@@ -221,19 +224,22 @@ open_replica(struct node *n)
                 .has_ipv4 = has_ipv4(c),
                 .random_cb = random_cb,
             },
-        .snapshot_bytes = c->snapshot_min_bytes,
+        .snapshot_bytes = node_snapshot_bytes(n),
     };
     const struct replica_callbacks callbacks = {
         .send_cb = send_cb,
         .route_cb = route_cb,
         .fatal_cb = fatal_cb,
         .event_cb = event_cb,
+        .progress_cb = node_load_progress_cb,
         .ctx = n,
     };
     enum status st = replica_open(&options, disk_rlog(n->disk), &callbacks,
                                   node_now_ms(), node_wall_ms(), &n->replica);
     if (st != ST_OK && !note_trouble(n, st, ""))
         log_event(LOG_ERROR, "log.refused", "status=%s", log_quote(status_name(st)));
+    if (st == ST_OK)
+        node_begin_replay(n);
     return st;
 }
 
@@ -317,7 +323,11 @@ node_open(struct config *config, struct trouble *trouble, struct node **ret_node
     n->machine_memory_bytes = machine_memory();
     n->is_route_dirty = true;
     mailbox_init(&n->box);
+    notify_open(&n->notify);
     enum status st = open_loop(n);
+    enum status pages = st;
+    if (st == ST_OK) /* in force last: what else is wrong is said too */
+        pages = pages_open(n, &n->pages);
     if (st == ST_OK)
         st = open_auth(n);
     if (st == ST_OK)
@@ -330,10 +340,13 @@ node_open(struct config *config, struct trouble *trouble, struct node **ret_node
         st = open_net(n);
     if (st == ST_OK)
         st = control_open(n, &n->control);
+    if (st == ST_OK)
+        st = pages;
     if (st != ST_OK) {
         node_close(n);
         return st;
     }
+    pages_started(n->pages);
     *ret_node = n;
     return ST_OK;
 }
@@ -357,6 +370,7 @@ node_close(struct node *n)
 {
     if (n == NULL)
         return;
+    pages_close(n->pages); /* its thread rings the loop's bell */
     if (n->net != NULL)
         net_close(n->net);
     if (n->control != NULL)
@@ -385,6 +399,7 @@ node_close(struct node *n)
         }
         mail = mailbox_take(&n->box);
     }
+    notify_close(&n->notify);
     mem_free(n->directory);
     mem_free(n);
 }

@@ -8,10 +8,10 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "broker/clock.h"
 #include "queue/journal.h"
 #include "raft/guard.h"
-#include "server/handover.h"
-#include "server/imaging.h"
+#include "server/replica_int.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,46 +19,8 @@
 
 #define LEADER_TURN_MS 100 /* a leader's loop turns at least this often */
 
-enum phase {
-    PHASE_FOLLOWING,
-    PHASE_CLAIMING, /* elected; waits until everything before is applied */
-    PHASE_CLAIMED,  /* EPOCH is submitted */
-    PHASE_LEADING,
-};
-
-struct replica {
-    struct rlog *rlog;
-    struct state *state;
-    struct broker *broker;
-    struct imaging imaging;
-    struct handover handover;
-    struct replica_callbacks callbacks;
-    uint64_t id;
-    uint64_t election_ms;
-    uint64_t now_ms;
-    uint64_t wall_ms;
-    uint64_t last_turn_ms;
-    uint64_t term;
-    uint64_t leader;
-    uint64_t
-        stamp_at_ms; /* monotonic time at which cluster time was the state's stamp */
-    uint64_t last_applied; /* by the log */
-    uint64_t last_submitted;
-    uint64_t epoch_index;     /* CLAIMED: of our EPOCH */
-    uint64_t opened_index;    /* the log's last when it was opened */
-    uint64_t passed_on_index; /* of the last entry with what another leader passed on */
-    uint64_t lead_count;
-    uint64_t thaw_batch;  /* frozen: committed, it ends */
-    struct batch waiting; /* taken from the broker, refused for the moment */
-    bool has_waiting;
-    bool has_own_term; /* an entry of the present term is applied */
-    bool is_frozen;
-    enum phase phase;
-    enum rlog_role role;
-};
-
-static void
-event(struct replica *r, const char *name, uint64_t number)
+void
+replica_event(struct replica *r, const char *name, uint64_t number)
 {
     char fields[64];
     (void)snprintf(fields, sizeof fields, "term=%llu index=%llu",
@@ -88,11 +50,13 @@ stop_leading(struct replica *r, enum phase next)
     r->imaging.is_wanted = false;
     r->handover.step = HANDOVER_NONE;
     if (was_leading) {
+        uint64_t time_ms = broker_cluster_time_ms(r->broker); /* of this turn's tick */
         broker_stop_leading(r->broker);
-        state_skip(r->state, r->last_applied); /* entries that are not commands */
-        r->stamp_at_ms = broker_stamp_at_ms(r->broker);
+        state_skip(r->state, r->last_applied);  /* entries that are not commands */
+        if (r->time.known_term <= r->lead_term) /* no newer leader was heard */
+            timekeeper_note(&r->time, r->lead_term, time_ms, r->now_ms);
         assert(r->state->applied == r->last_applied && r->state->journal == NULL);
-        event(r, "leader.ended", r->last_applied);
+        replica_event(r, "leader.ended", r->last_applied);
     }
 }
 
@@ -106,8 +70,11 @@ try_epoch(struct replica *r)
     if (r->phase != PHASE_CLAIMING || r->last_applied < r->last_submitted ||
         (!r->has_own_term && rlog_guard_is_on(RLOG_GUARD_EPOCH)))
         return;
-    entry_begin(&entry,
-                broker_epoch_stamp(r->broker, r->now_ms, r->wall_ms, r->stamp_at_ms));
+    uint64_t time_ms = replica_cluster_ms(r);
+    if (time_ms <= r->state->stamp_ms)
+        time_ms = r->state->stamp_ms + 1;
+    entry_begin(&entry, time_ms);
+    entry_set_behind(&entry, clock_behind_secs(time_ms, replica_wall_ms(r)));
     entry_add(&entry, &record);
     struct blob *payload = blob_copy(slice_of(entry.data, entry.size));
     bytes_fini(&entry);
@@ -127,9 +94,14 @@ begin_leading(struct replica *r)
     assert(r->phase == PHASE_CLAIMED && r->state->journal == NULL);
     r->phase = PHASE_LEADING;
     r->lead_count++;
+    r->move_at_ms = r->now_ms + REPLICA_FIRST_MOVE_MS;
     r->last_turn_ms = r->now_ms;
-    broker_lead(r->broker, r->now_ms, r->wall_ms, r->stamp_at_ms);
-    event(r, "leader.serving", r->last_applied);
+    uint64_t time_ms = replica_cluster_ms(r);
+    broker_lead(r->broker, r->now_ms, time_ms);
+    timekeeper_note(&r->time, r->term, time_ms, r->now_ms);
+    r->lead_term = r->term;
+    r->time.sent_ms = 0; /* the peers are told at the next turn */
+    replica_event(r, "leader.serving", r->last_applied);
     tell_route(r);
 }
 
@@ -156,7 +128,6 @@ apply_cb(void *ctx, const struct rlog_entry *entry)
     state_apply(r->state, entry->index, rlog_payload(entry));
     if (r->state->has_passed_on)
         r->passed_on_index = entry->index;
-    r->stamp_at_ms = r->now_ms;
     if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index)
         begin_leading(r);
 }
@@ -176,34 +147,11 @@ role_cb(void *ctx, enum rlog_role role, uint64_t term, uint64_t leader)
             stop_leading(r, PHASE_CLAIMING);
         r->phase = PHASE_CLAIMING;
         r->last_submitted = 0; /* the own-term entry comes after all old ones */
-        event(r, "leader.elected", r->last_applied);
+        replica_event(r, "leader.elected", r->last_applied);
     } else if (role != RLOG_LEADER && r->phase != PHASE_FOLLOWING) {
         stop_leading(r, PHASE_FOLLOWING);
     }
     tell_route(r);
-}
-
-static enum status
-restore_cb(void *ctx, uint64_t index, uint64_t term)
-{
-    struct replica *r = ctx;
-    struct state *fresh = NULL;
-    (void)term;
-    assert(r->phase == PHASE_FOLLOWING);
-    enum status st = imaging_load(r->rlog, index, &fresh);
-    if (st != ST_OK)
-        return st;
-    imaging_cancel(&r->imaging, r->rlog);
-    struct state *old = r->state;
-    r->state = fresh;
-    state_skip(fresh, index);
-    fresh->directory_version = old->directory_version + 1;
-    broker_set_state(r->broker, fresh);
-    state_free(old);
-    r->last_applied = index;
-    r->stamp_at_ms = 0;
-    event(r, "snapshot.restored", index);
-    return ST_OK;
 }
 
 static void
@@ -225,7 +173,7 @@ replica_open(const struct replica_options *options,
              struct rlog_disk *disk,
              const struct replica_callbacks *callbacks,
              uint64_t now_ms,
-             uint64_t wall_ms,
+             uint64_t own_wall_ms,
              struct replica **ret_replica)
 {
     struct replica *r = mem_calloc(1, sizeof *r);
@@ -234,7 +182,7 @@ replica_open(const struct replica_options *options,
     r->election_ms = options->rlog.election_ms;
     imaging_init(&r->imaging, options->snapshot_bytes);
     r->now_ms = r->last_turn_ms = now_ms;
-    r->wall_ms = wall_ms;
+    r->own_wall_ms = own_wall_ms;
     r->role = RLOG_FOLLOWER;
     r->state = state_new();
     r->broker = broker_new(r->state, &options->broker);
@@ -242,7 +190,7 @@ replica_open(const struct replica_options *options,
         .send_cb = send_cb,
         .apply_cb = apply_cb,
         .role_cb = role_cb,
-        .restore_cb = restore_cb,
+        .restore_cb = replica_restore_cb,
         .fatal_cb = fatal_cb,
         .ctx = r,
     };
@@ -254,6 +202,7 @@ replica_open(const struct replica_options *options,
     struct rlog_status status;
     rlog_get_status(r->rlog, &status);
     r->opened_index = status.last_index;
+    r->restore.is_open = true;
     *ret_replica = r;
     return ST_OK;
 }
@@ -265,11 +214,13 @@ replica_close(struct replica *r)
         return;
     if (r->rlog != NULL)
         imaging_cancel(&r->imaging, r->rlog);
+    imaging_cancel_load(&r->imaging);
     if (r->phase == PHASE_LEADING)
         stop_leading(r, PHASE_FOLLOWING);
     broker_free(r->broker);
     rlog_close(r->rlog);
     state_free(r->state);
+    state_free(r->restore.old);
     mem_free(r);
 }
 
@@ -290,7 +241,7 @@ check_frozen(struct replica *r, uint64_t now_ms)
     if (is_late || !r->is_frozen)
         r->thaw_batch = 0; /* one made before the gap proves nothing */
     if (!r->is_frozen)
-        event(r, "leader.frozen", r->last_applied);
+        replica_event(r, "leader.frozen", r->last_applied);
     r->is_frozen = true;
     broker_hold(r->broker, true);
 }
@@ -309,21 +260,23 @@ check_thawed(struct replica *r)
     r->is_frozen = false;
     r->thaw_batch = 0;
     broker_hold(r->broker, false);
-    event(r, "leader.thawed", r->last_applied);
+    replica_event(r, "leader.thawed", r->last_applied);
 }
 
 void
-replica_tick(struct replica *r, uint64_t now_ms, uint64_t wall_ms)
+replica_tick(struct replica *r, uint64_t now_ms, uint64_t own_wall_ms)
 {
     r->now_ms = now_ms;
-    r->wall_ms = wall_ms;
+    r->own_wall_ms = own_wall_ms;
+    replica_tell_time(r);
     check_frozen(r, now_ms);
     r->last_turn_ms = now_ms;
     if (now_ms >= rlog_deadline(r->rlog))
         rlog_tick(r->rlog, now_ms);
+    replica_watch_disk(r);
     try_epoch(r);
     if (r->phase == PHASE_LEADING && !replica_is_handing_over(r))
-        broker_tick(r->broker, now_ms, wall_ms);
+        broker_tick(r->broker, now_ms, replica_wall_ms(r));
 }
 
 enum status
@@ -335,7 +288,7 @@ replica_transfer(struct replica *r, uint64_t target, uint64_t now_ms)
     enum status st =
         handover_begin(&r->handover, r->rlog, r->broker, target, &left_behind);
     if (left_behind > 0)
-        event(r, "leader.left_behind", left_behind);
+        replica_event(r, "leader.left_behind", left_behind);
     return st;
 }
 
@@ -393,15 +346,17 @@ submit_one(struct replica *r)
 static void
 try_begin_image(struct replica *r)
 {
-    if (!imaging_is_due(&r->imaging, r->rlog))
+    if (!replica_is_image_due(r))
         return;
     r->imaging.is_wanted = r->phase == PHASE_LEADING;
     bool is_settled = r->phase == PHASE_FOLLOWING;
     if (r->phase == PHASE_LEADING)
         is_settled = r->last_applied >= r->last_submitted && !r->has_waiting &&
                      broker_is_settled(r->broker);
-    if (is_settled && imaging_begin(&r->imaging, r->rlog, r->state))
-        event(r, "snapshot.begun", r->imaging.index);
+    if (!is_settled || !imaging_begin(&r->imaging, r->rlog, r->state))
+        return;
+    r->is_image_watched = true;
+    replica_event(r, "snapshot.begun", r->imaging.index);
 }
 
 void
@@ -415,9 +370,10 @@ replica_end_turn(struct replica *r, uint64_t now_ms)
         handover_go_on(&r->handover, r->rlog, r->broker,
                        !r->has_waiting && broker_is_settled(r->broker), now_ms);
     try_epoch(r);
+    replica_go_on_restoring(r);
     try_begin_image(r);
     if (imaging_go_on(&r->imaging, r->rlog))
-        event(r, "snapshot.encoded", r->imaging.index);
+        replica_event(r, "snapshot.encoded", r->imaging.index);
 }
 
 void
@@ -448,48 +404,5 @@ replica_deadline(const struct replica *r)
         at = least(at, r->now_ms + LEADER_TURN_MS);
     if (r->imaging.image != NULL)
         at = least(at, r->now_ms + 1);
-    return at;
-}
-
-void
-replica_get_status(const struct replica *r, struct replica_status *ret_status)
-{
-    memset(ret_status, 0, sizeof *ret_status);
-    rlog_get_status(r->rlog, &ret_status->log);
-    ret_status->is_serving = r->phase == PHASE_LEADING && !r->is_frozen;
-    ret_status->is_frozen = r->is_frozen;
-    ret_status->digest_index = r->state->applied;
-    ret_status->images_total = r->imaging.images_total;
-}
-
-struct rlog *
-replica_rlog(struct replica *r)
-{
-    return r->rlog;
-}
-
-struct state *
-replica_state(struct replica *r)
-{
-    return r->state;
-}
-
-struct broker *
-replica_broker(struct replica *r)
-{
-    return r->broker;
-}
-
-uint64_t
-replica_lead_count(const struct replica *r)
-{
-    return r->lead_count;
-}
-
-enum status
-replica_batch_status(const struct replica *r, uint64_t lead_count, uint64_t batch)
-{
-    if (r->phase != PHASE_LEADING || r->lead_count != lead_count)
-        return ST_CLOSED;
-    return broker_committed_batch(r->broker) >= batch ? ST_OK : ST_AGAIN;
+    return least(at, replica_restore_deadline(r));
 }

@@ -34,6 +34,8 @@ struct replica_callbacks {
     /* is_serving or the known leader (0 = none) changed. */
     void (*route_cb)(void *ctx, bool is_serving, uint64_t leader);
     void (*fatal_cb)(void *ctx, enum status why, const char *what);
+    /* While it opens: so much of the snapshot is loaded. May be NULL. */
+    void (*progress_cb)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
     /* Something worth a line in the log: "leader.elected", "term=7". */
     void (*event_cb)(void *ctx, const char *event, const char *fields);
     void *ctx;
@@ -46,12 +48,14 @@ struct replica_options {
         snapshot_bytes; /* least log size that asks for a snapshot; default 64 MiB */
 };
 
-/* now_ms monotonic, wall_ms UNIX. disk stays the caller's. */
+/* now_ms monotonic, own_wall_ms UNIX time by this node's clock. disk stays the
+ * caller's.
+ */
 enum status replica_open(const struct replica_options *options,
                          struct rlog_disk *disk,
                          const struct replica_callbacks *callbacks,
                          uint64_t now_ms,
-                         uint64_t wall_ms,
+                         uint64_t own_wall_ms,
                          struct replica **ret_replica) MUST_USE;
 void replica_close(struct replica *r); /* NULL is fine */
 
@@ -62,8 +66,18 @@ replica_transfer(struct replica *r, uint64_t target, uint64_t now_ms) MUST_USE;
 /* Under way: no event may reach the broker. */
 bool replica_is_handing_over(const struct replica *r);
 
+/* What cluster.h's callbacks say. Frames: the log's, and TIMEKEEPER_FRAME. */
+void replica_peer_up(struct replica *r, uint64_t peer, uint64_t now_ms);
+void
+replica_peer_down(struct replica *r, uint64_t peer, bool was_refused, uint64_t now_ms);
+enum status replica_receive(struct replica *r,
+                            uint64_t peer,
+                            uint8_t kind,
+                            struct blob *body,
+                            uint64_t now_ms) MUST_USE;
+
 /* Moves time on; the begin of a turn. */
-void replica_tick(struct replica *r, uint64_t now_ms, uint64_t wall_ms);
+void replica_tick(struct replica *r, uint64_t now_ms, uint64_t own_wall_ms);
 /* May requests be handed in now? No while too much waits for the log, an image is about
  * to begin, or leadership is handed over. */
 bool replica_takes_requests(const struct replica *r);
@@ -81,7 +95,8 @@ struct replica_status {
     bool is_serving;
     bool is_frozen;
     uint64_t digest_index;
-    uint64_t images_total;
+    uint64_t images_total;   /* snapshots taken */
+    uint64_t restores_total; /* of others, installed since the node has started */
 };
 void replica_get_status(const struct replica *r, struct replica_status *ret_status);
 

@@ -121,9 +121,10 @@ append_result_again(struct slice body, struct bytes *out)
 {
     struct raft_append_entries_result m;
     uint64_t stamp_ms;
-    if (rlog_wire_get_append_result(body, &m, &stamp_ms) != ST_OK)
+    uint8_t disk;
+    if (rlog_wire_get_append_result(body, &m, &stamp_ms, &disk) != ST_OK)
         return false;
-    rlog_wire_put_append_result(out, &m, stamp_ms);
+    rlog_wire_put_append_result(out, &m, stamp_ms, disk);
     return true;
 }
 

@@ -91,6 +91,7 @@ put_config(struct bytes *out, const struct config *c)
     if (c->snapshot_min_bytes != 0)
         put_number(out, "snapshot-min-bytes", c->snapshot_min_bytes);
     put_text(out, "log-level", log_level_name(c->log_level));
+    put_text(out, "log-format", log_format_name(c->log_format));
     for (unsigned id = 0; id < SETTING_COUNT; id++)
         if (c->has_setting[id])
             put_number(out, setting_info((enum setting_id)id)->name, c->settings[id]);
@@ -114,7 +115,7 @@ check_range(const struct config *c)
     require(c->cluster_token[0] != '\0' && c->data_dir[0] != '\0');
     require(c->heartbeat_ms * 3 <= c->election_ms && c->election_ms <= 60000);
     require(c->network_threads <= 64 && c->drain_secs <= 600);
-    require(c->log_level <= LOG_DEBUG);
+    require(c->log_level <= LOG_DEBUG && c->log_format <= LOG_JSON);
     for (unsigned id = 0; id < SETTING_COUNT; id++)
         require(!c->has_setting[id] || c->settings[id] > 0);
 }

@@ -52,6 +52,7 @@ struct known {
     bool is_fuzzy;    /* a redrive of it has an outcome that nobody knows (yet) */
     bool is_redriven; /* it was dead, and came back */
     bool is_seen;     /* in the walk over a state */
+    bool is_refused;  /* there was no room for it */
 };
 
 /* A session, as its client sees it, through all its resumes. */

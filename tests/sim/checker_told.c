@@ -260,6 +260,37 @@ told_live(struct sim *s, const struct reply *reply)
         sim_violation(s, "getlivestats does not add up");
 }
 
+/* Some disk must have been full, as its node has said. */
+static void
+told_no_room(struct sim *s, struct known *m)
+{
+    bool is_any_full = false;
+    for (uint32_t i = 1; i <= s->node_count; i++)
+        is_any_full = is_any_full || sim_disk_was_full(s->nodes[i].disk);
+    if (!is_any_full || m->durability == 0 || m->has_id)
+        sim_violation(s, "no-room: m%llu (d%u) is refused%s", key_of(m), m->durability,
+                      is_any_full ? "" : ", and no disk was full");
+    m->is_refused = true;
+    s->counts.no_room++;
+}
+
+static void
+told_publish(struct checker *k,
+             struct sim *s,
+             const struct sim_conn *conn,
+             const struct op *op,
+             const struct reply *reply)
+{
+    if (reply->code == 502) {
+        told_no_room(s, op->message);
+        return;
+    }
+    if (reply->code != 0)
+        sim_violation(s, "publish of m%llu refused with %u", key_of(op->message),
+                      reply->code);
+    checker_publish_told(k, s, op->message, conn, &reply->id);
+}
+
 static void
 told_admin(struct checker *k,
            struct sim *s,
@@ -269,9 +300,7 @@ told_admin(struct checker *k,
 {
     switch (op->command) {
     case ADMIN_ADDMSG:
-        if (reply->code != 0)
-            sim_violation(s, "addmsg refused with %u", reply->code);
-        checker_publish_told(k, s, op->message, conn, &reply->id);
+        told_publish(k, s, conn, op, reply);
         break;
     case ADMIN_DELMSG:
     case ADMIN_MOVETODLQ:
@@ -362,10 +391,7 @@ checker_told(struct checker *k,
         told_login(k, s, conn, op, &r->reply);
         break;
     case OP_PUBLISH:
-        if (r->reply.code != 0)
-            sim_violation(s, "publish of m%llu refused with %u", key_of(op->message),
-                          r->reply.code);
-        checker_publish_told(k, s, op->message, conn, &r->reply.id);
+        told_publish(k, s, conn, op, &r->reply);
         break;
     case OP_SETTLE:
         told_settle(s, conn, op, r->reply.code);

@@ -1,7 +1,8 @@
 /* The modelled disk: one append-only record stream. What a process wrote survives its
  * death; a machine crash may take any suffix that was not synced, and tears the record
- * at the cut. Term and vote (which have their own reserve when the disk is full) and
- * finished snapshots are durable at once. */
+ * at the cut. Term and vote and finished snapshots are durable at once. A full disk
+ * takes a reserve of records, or a snapshot instead of it; then what is appended waits.
+ */
 #include "disk.h"
 
 #include "base/crc32c.h"
@@ -111,8 +112,12 @@ append(void *ctx, const struct rlog_entry *entries, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         push_record(d, &entries[i]);
     uint64_t at = sim_disk_done_at(d, 20, 400);
-    if (at < d->full_until_us)
-        at = d->full_until_us + sim_range(d->sim, 20, 5000);
+    if (at < d->full_until_us) {
+        uint64_t taken = count < d->reserve_left ? count : d->reserve_left;
+        d->reserve_left -= taken;
+        if (taken < count)
+            at = d->full_until_us + sim_range(d->sim, 20, 5000);
+    }
     if (at < d->written_us)
         at = d->written_us;
     d->written_us = at;
@@ -128,6 +133,7 @@ begin_sync(struct sim_disk *d)
     uint64_t at = sim_disk_done_at(d, 200, most);
     d->is_syncing = true;
     d->wants_sync = false;
+    d->sync_began_us = d->sim->now_us;
     if (at < d->slow_until_us)
         at = d->busy_until_us = at + d->slow_ms * 1000;
     if (at <= d->written_us)
@@ -180,6 +186,15 @@ trim(void *ctx, uint64_t keep_first)
 }
 
 static void
+health(void *ctx, struct rlog_disk_health *ret_health)
+{
+    const struct sim_disk *d = ctx;
+    ret_health->is_full = d->sim->now_us < d->full_until_us;
+    ret_health->busy_ms =
+        d->is_syncing ? (d->sim->now_us - d->sync_began_us) / 1000 : 0;
+}
+
+static void
 found_done(void *ctx)
 {
     struct sim_disk *d = ctx;
@@ -207,6 +222,7 @@ static const struct rlog_disk_ops OPS = {
     .snapshot_hold = sim_snapshot_hold,
     .snapshot_release = sim_snapshot_release,
     .found_done = found_done,
+    .health = health,
 };
 
 /* --- completions --- */

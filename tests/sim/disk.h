@@ -45,6 +45,8 @@ struct sim_disk {
     uint64_t stall_until_us;
     uint64_t slow_until_us, slow_ms; /* a sync then takes so long */
     uint64_t full_until_us;
+    uint64_t reserve_left; /* records that a full disk still takes */
+    uint64_t sync_began_us;
     uint64_t claimed;          /* up to here sim_disk_claim() has looked */
     uint64_t install_position; /* what is before it in the stream was discarded */
     bool is_syncing;

@@ -1,6 +1,8 @@
 /* The modelled disk: what disturbs it, and what the oracle asks. */
 #include "disk.h"
 
+#define RESERVE 120 /* records */
+
 void
 sim_disk_stall(struct sim_disk *d, uint64_t until_us)
 {
@@ -18,6 +20,13 @@ void
 sim_disk_fill(struct sim_disk *d, uint64_t until_us)
 {
     d->full_until_us = until_us;
+    d->reserve_left = RESERVE;
+}
+
+bool
+sim_disk_was_full(const struct sim_disk *d)
+{
+    return d->full_until_us != 0 && d->sim->now_us < d->full_until_us + 2000000;
 }
 
 bool

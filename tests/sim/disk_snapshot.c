@@ -54,11 +54,22 @@ seal(struct sim_image *image)
     image->meta.crc = crc32c(0, image->data.data, image->data.size);
 }
 
+/* All of the reserve, or room. */
+static bool
+has_room_for_image(struct sim_disk *d)
+{
+    if (d->sim->now_us >= d->full_until_us)
+        return true;
+    bool has_reserve = d->reserve_left > 0;
+    d->reserve_left = 0;
+    return has_reserve;
+}
+
 void
 sim_snapshot_finish(void *ctx)
 {
     struct sim_disk *d = ctx;
-    bool has_room = d->sim->now_us >= d->full_until_us;
+    bool has_room = has_room_for_image(d);
     uint64_t at =
         d->sim->now_us > d->stall_until_us ? d->sim->now_us : d->stall_until_us;
     seal(&d->local);
@@ -108,8 +119,7 @@ sim_incoming_finish(void *ctx)
     struct rlog_snapshot_meta wanted = d->incoming.meta;
     seal(&d->incoming);
     bool is_good = wanted.size_bytes == d->incoming.meta.size_bytes &&
-                   wanted.crc == d->incoming.meta.crc &&
-                   d->sim->now_us >= d->full_until_us;
+                   wanted.crc == d->incoming.meta.crc && has_room_for_image(d);
     push_snapshot(d, is_good ? RLOG_SNAPSHOT_COMPLETE : RLOG_SNAPSHOT_REFUSED,
                   d->incoming_generation, 0,
                   d->sim->now_us + sim_range(d->sim, 1000, 20000));

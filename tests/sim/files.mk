@@ -35,6 +35,11 @@ tests_sim_holdfast_sim_SOURCES = \
 	src/server/handover.c \
 	src/server/imaging.c \
 	src/server/replica.c \
+	src/server/replica_restore.c \
+	src/server/replica_disk.c \
+	src/server/replica_peers.c \
+	src/server/replica_status.c \
+	src/server/timekeeper.c \
 	$(raft_librlog_a_SOURCES)
 tests_sim_holdfast_sim_CPPFLAGS = $(AM_CPPFLAGS) -DHF_TEST_GUARDS \
 	-DLIMIT_AE_BYTES=4096u -DLIMIT_SNAPSHOT_CHUNK=2048u \

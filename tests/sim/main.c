@@ -193,16 +193,18 @@ print_counts(const struct sim_counts *c)
                  (unsigned long long)c->members, (unsigned long long)c->snapshots,
                  (unsigned long long)c->snapshots_refused,
                  (unsigned long long)c->installs, (unsigned long long)c->fatals);
-    (void)printf(
-        "clients: confirmed of durability 0 %llu, 1 %llu, 2 %llu; settled "
-        "%llu; deliveries %llu; resumed %llu (refused %llu); commands %llu "
-        "(reads %llu); redriven %llu; copies %llu (delivered %llu)\n",
-        (unsigned long long)c->published[0], (unsigned long long)c->published[1],
-        (unsigned long long)c->published[2], (unsigned long long)c->settled,
-        (unsigned long long)c->delivered, (unsigned long long)c->resumed,
-        (unsigned long long)c->resumes_refused, (unsigned long long)c->admin,
-        (unsigned long long)c->reads, (unsigned long long)c->redriven,
-        (unsigned long long)c->copies, (unsigned long long)c->copies_delivered);
+    (void)printf("clients: confirmed of durability 0 %llu, 1 %llu, 2 %llu; no room "
+                 "%llu; settled "
+                 "%llu; deliveries %llu; resumed %llu (refused %llu); commands %llu "
+                 "(reads %llu); redriven %llu; copies %llu (delivered %llu)\n",
+                 (unsigned long long)c->published[0],
+                 (unsigned long long)c->published[1],
+                 (unsigned long long)c->published[2], (unsigned long long)c->no_room,
+                 (unsigned long long)c->settled, (unsigned long long)c->delivered,
+                 (unsigned long long)c->resumed, (unsigned long long)c->resumes_refused,
+                 (unsigned long long)c->admin, (unsigned long long)c->reads,
+                 (unsigned long long)c->redriven, (unsigned long long)c->copies,
+                 (unsigned long long)c->copies_delivered);
     print_faults(c);
 }
 

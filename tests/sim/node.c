@@ -37,6 +37,9 @@ begin_reign(struct sim *s, struct sim_node *n)
     }
     s->reigns[n->reign] = (struct sim_reign){.began_us = s->now_us};
     s->counts.reigns++;
+    sim_log(s, "n%u cluster time is %lld ms behind", n->id,
+            (long long)(1790000000000 + s->now_us / 1000) -
+                (long long)broker_cluster_time_ms(replica_broker(n->replica)));
     sim_trigger(s, TRIGGER_SERVING, n->id, 0);
 }
 
@@ -186,6 +189,7 @@ sim_node_start(struct sim *s, struct sim_node *n)
     memset(n->sees, 0, sizeof n->sees);
     sim_log(s, "n%u start%s", n->id, n->is_crashed ? " after a machine crash" : "");
     open_replica(s, n);
+    n->seen_applied = sim_disk_snapshot(n->disk);
     sim_links_update(s);
     sim_node_wake(s, n);
     sim_trigger(s, TRIGGER_START, n->id, 0);
@@ -246,7 +250,8 @@ void
 sim_node_die(struct sim *s, struct sim_node *n)
 {
     bool is_failing = n->is_failing;
-    bool is_worthless = !is_failing && n->fatal_count > 2 && !another_is_blank(s, n);
+    bool is_worthless = !is_failing && n->fatal_count > 2 && !another_is_blank(s, n) &&
+                        sim_operator_is_idle(s);
     uint64_t down_us = n->restart_us != 0 ? n->restart_us : sim_range(s, 20000, 500000);
     n->restart_us = 0;
     sim_node_kill(s, n, is_failing);
@@ -438,8 +443,8 @@ take_frame(struct sim *s, struct sim_node *n, const struct sim_frame *f)
     bool is_dead = !from->is_alive || from->incarnation != f->from_incarnation;
     if (sim_is_cut(s, f->from, n->id) || (is_dead && !n->sees[f->from]))
         return;
-    if (rlog_receive(replica_rlog(n->replica), f->from, f->kind, f->body,
-                     sim_node_now_ms(s)) != ST_OK)
+    if (replica_receive(n->replica, f->from, f->kind, f->body, sim_node_now_ms(s)) !=
+        ST_OK)
         sim_violation(s, "node %u refuses a frame of kind %u of node %u", n->id,
                       f->kind, f->from);
 }
@@ -447,13 +452,13 @@ take_frame(struct sim *s, struct sim_node *n, const struct sim_frame *f)
 static void
 take_link(struct sim *s, struct sim_node *n, uint64_t number)
 {
-    struct rlog *rlog = replica_rlog(n->replica);
     uint64_t peer = number & 0xffffffff;
     n->sees[peer] = (number >> 32 & 1) != 0;
     if (n->sees[peer])
-        rlog_peer_up(rlog, peer, sim_node_now_ms(s));
+        replica_peer_up(n->replica, peer, sim_node_now_ms(s));
     else
-        rlog_peer_down(rlog, peer, (number >> 33 & 1) != 0, sim_node_now_ms(s));
+        replica_peer_down(n->replica, peer, (number >> 33 & 1) != 0,
+                          sim_node_now_ms(s));
 }
 
 static void

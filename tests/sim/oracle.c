@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "checker.h"
 #include "raft/wire.h"
+#include "server/timekeeper.h"
 
 #include <string.h>
 
@@ -184,7 +185,8 @@ check_small(struct oracle *o,
         if (rlog_wire_get_vote_result(frame->head, &vote_result) == ST_OK)
             check_vote(o, s, n, to, &vote_result);
     } else if (frame->kind == RLOG_FRAME_APPEND_RESULT) {
-        if (rlog_wire_get_append_result(frame->head, &result, &number) == ST_OK)
+        if (rlog_wire_get_append_result(frame->head, &result, &number, &(uint8_t){0}) ==
+            ST_OK)
             check_result(o, s, n, to, &result);
     } else if (frame->kind == RLOG_FRAME_SNAPSHOT_OFFER) {
         if (rlog_wire_get_offer(frame->head, &number, &meta) == ST_OK)
@@ -201,6 +203,34 @@ kind_name(uint8_t kind)
     return kind < sizeof names / sizeof names[0] ? names[kind] : names[0];
 }
 
+/* What elections and time are about. */
+static void
+log_small(struct sim *s, const struct rlog_frame *frame)
+{
+    struct raft_request_vote v;
+    struct raft_request_vote_result a;
+    struct rlog_position p;
+    if (frame->kind == RLOG_FRAME_VOTE && rlog_wire_get_vote(frame->head, &v) == ST_OK)
+        sim_log(s, "  %svote: term %llu, log ends at %llu of term %llu",
+                v.pre_vote ? "pre-" : "", (unsigned long long)v.term,
+                (unsigned long long)v.last_log_index,
+                (unsigned long long)v.last_log_term);
+    else if (frame->kind == RLOG_FRAME_VOTE_RESULT &&
+             rlog_wire_get_vote_result(frame->head, &a) == ST_OK)
+        sim_log(s, "  %s, term %llu", a.vote_granted ? "granted" : "refused",
+                (unsigned long long)a.term);
+    else if (frame->kind == RLOG_FRAME_POSITION &&
+             rlog_wire_get_position(frame->head, &p) == ST_OK)
+        sim_log(s, "  log ends at %llu of term %llu%s",
+                (unsigned long long)p.last_index, (unsigned long long)p.last_term,
+                p.is_gated ? ", gated" : "");
+    else if (frame->kind == TIMEKEEPER_FRAME)
+        sim_log(s, "  cluster time %llu of term %llu%s",
+                (unsigned long long)get_u64(frame->head.data + 16),
+                (unsigned long long)get_u64(frame->head.data + 24),
+                frame->head.data[1] != 0 ? ", leads" : "");
+}
+
 void
 oracle_sent(struct oracle *o,
             struct sim *s,
@@ -208,10 +238,12 @@ oracle_sent(struct oracle *o,
             uint64_t to,
             const struct rlog_frame *frame)
 {
-    if (s->options.detail == DETAIL_FRAMES)
+    if (s->options.detail == DETAIL_FRAMES) {
         sim_log(s, "n%u -> n%llu: %s, %zu bytes, %u entries", n->id,
                 (unsigned long long)to, kind_name(frame->kind), frame->head.size,
                 frame->count);
+        log_small(s, frame);
+    }
     if (frame->kind != RLOG_FRAME_APPEND) {
         check_small(o, s, n, to, frame);
         return;

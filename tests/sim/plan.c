@@ -404,8 +404,10 @@ weight(const struct plan_options *o, uint32_t kind)
         return 0;
     if (kind == FAULT_UNCUT)
         return 5;
+    if (kind == FAULT_TRANSFER)
+        return x;
     if (kind >= FAULT_KIND_COUNT)
-        return x == 0 ? 0 : x;
+        return 3 * x;
     return x < 3 ? 0 : x - 2;
 }
 

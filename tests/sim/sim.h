@@ -106,7 +106,7 @@ struct sim_counts {
     uint64_t virtual_ms, entries, events;
     uint64_t elections, reigns, freezes, snapshots, snapshots_refused, installs;
     uint64_t gates, torn, fatals, rejoins, members;
-    uint64_t published[3];
+    uint64_t published[3], no_room;
     uint64_t settled, delivered, resumed, resumes_refused, reads, admin, redriven;
     uint64_t copies, copies_delivered;
 };
@@ -234,6 +234,7 @@ void sim_disk_free(struct sim_disk *d);
 void sim_disk_stall(struct sim_disk *d, uint64_t until_us);
 void sim_disk_slow(struct sim_disk *d, uint64_t until_us, uint64_t sync_ms);
 void sim_disk_fill(struct sim_disk *d, uint64_t until_us);
+bool sim_disk_was_full(const struct sim_disk *d);     /* within two seconds */
 bool sim_disk_is_disturbed(const struct sim_disk *d); /* by any of these, now */
 /* For the oracle. The entry at index of the log as appended, or NULL. */
 const struct rlog_entry *sim_disk_entry(const struct sim_disk *d, uint64_t index);

@@ -7,6 +7,7 @@ tests_unit_test_base_SOURCES = \
 	tests/unit/base/test_bytes.c \
 	tests/unit/base/test_crc32c.c \
 	tests/unit/base/test_heap.c \
+	tests/unit/base/test_histogram.c \
 	tests/unit/base/test_json.c \
 	tests/unit/base/test_json_differential.c \
 	tests/unit/base/test_json_number.c \
@@ -14,6 +15,7 @@ tests_unit_test_base_SOURCES = \
 	tests/unit/base/test_json_write.c \
 	tests/unit/base/test_list.c \
 	tests/unit/base/test_log.c \
+	tests/unit/base/test_log_fields.c \
 	tests/unit/base/test_mailbox.c \
 	tests/unit/base/test_map.c \
 	tests/unit/base/test_mem.c \

@@ -12,6 +12,7 @@ tests_unit_test_broker_SOURCES = \
 	tests/unit/broker/test_login.c \
 	tests/unit/broker/test_model.c \
 	tests/unit/broker/test_parcel.c \
+	tests/unit/broker/test_room.c \
 	tests/unit/broker/world.c tests/unit/broker/world.h
 tests_unit_test_broker_LDADD = src/broker/libbroker.a src/queue/libqueue.a \
 	src/base/libbase.a $(CHECK_LIBS) $(YAJL_LIBS)

@@ -12,6 +12,7 @@ tests_unit_test_net_SOURCES = \
 	tests/unit/net/test_login.c \
 	tests/unit/net/test_many.c \
 	tests/unit/net/test_node.c \
+	tests/unit/net/test_ops.c \
 	tests/unit/net/test_parts.c \
 	tests/unit/net/test_proxy.c \
 	tests/unit/net/test_relay.c

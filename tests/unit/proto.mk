@@ -10,6 +10,7 @@ tests_unit_test_proto_SOURCES = \
 	tests/unit/proto/test_frame_write.c \
 	tests/unit/proto/test_http.c \
 	tests/unit/proto/test_http_host.c \
+	tests/unit/proto/test_prometheus.c \
 	tests/unit/proto/test_proxy.c \
 	tests/unit/proto/test_reason.c \
 	tests/unit/proto/test_reply.c \

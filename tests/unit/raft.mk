@@ -12,13 +12,16 @@ tests_unit_test_raft_SOURCES = \
 	tests/unit/raft/test_disk_check.c \
 	tests/unit/raft/test_disk_damage.c \
 	tests/unit/raft/test_disk_failures.c \
+	tests/unit/raft/test_disk_full.c \
 	tests/unit/raft/test_disk_install.c \
 	tests/unit/raft/test_format.c \
 	tests/unit/raft/test_gate.c \
 	tests/unit/raft/test_guards.c \
 	tests/unit/raft/test_rejoin.c \
 	tests/unit/raft/test_rlog.c \
+	tests/unit/raft/test_room.c \
 	tests/unit/raft/test_rules.c \
+	tests/unit/raft/test_snapshots.c \
 	tests/unit/raft/test_wire.c \
 	raft/entries.c \
 	raft/guard.c \
@@ -29,6 +32,7 @@ tests_unit_test_raft_SOURCES = \
 	raft/rlog_gate.c \
 	raft/rlog_offer.c \
 	raft/rlog_receive.c \
+	raft/rlog_room.c \
 	raft/rlog_send.c \
 	raft/rlog_snapshot.c \
 	raft/rlog_step.c \

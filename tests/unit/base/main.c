@@ -14,10 +14,12 @@ main(void)
     srunner_add_suite(runner, suite_tree());
     srunner_add_suite(runner, suite_map());
     srunner_add_suite(runner, suite_heap());
+    srunner_add_suite(runner, suite_histogram());
     srunner_add_suite(runner, suite_crc32c());
     srunner_add_suite(runner, suite_uuid());
     srunner_add_suite(runner, suite_mailbox());
     srunner_add_suite(runner, suite_log());
+    srunner_add_suite(runner, suite_log_fields());
     srunner_add_suite(runner, suite_text());
     srunner_add_suite(runner, suite_text_json());
     srunner_add_suite(runner, suite_json());

@@ -204,6 +204,35 @@ START_TEST(any_sees_what_came_in_before_the_last_one)
 }
 END_TEST
 
+/* In one go, whether it was empty, full or half grown. */
+START_TEST(a_map_with_room_reserved_has_what_it_had)
+{
+    for (size_t before = 0; before < 70; before++) {
+        struct map m;
+        struct item items[300];
+        map_init(&m);
+        for (uint64_t key = 0; key < 300; key++) {
+            if (key == before) {
+                map_reserve(&m, 250);
+                ck_assert_ptr_null(m.old);
+                map_reserve(&m, 10); /* never less */
+                ck_assert_uint_eq(m.mask, 255);
+            }
+            items[key].key = key;
+            map_insert(&m, &items[key].node, hash_of(key, key % 2 == 0));
+            ck_assert(key < before || key >= 256 || m.mask == 255);
+        }
+        for (uint64_t key = 0; key < 300; key++)
+            ck_assert_ptr_eq(map_find(&m, hash_of(key, key % 2 == 0), &key, match_cb),
+                             &items[key].node);
+        for (struct map_node *n = map_any(&m); n != NULL; n = map_any(&m))
+            map_remove(&m, n);
+        ck_assert_uint_eq(m.count, 0);
+        map_fini(&m);
+    }
+}
+END_TEST
+
 START_TEST(an_empty_map_has_nothing)
 {
     struct map m;
@@ -237,6 +266,7 @@ suite_map(void)
         all_are_found_at_every_step_of_growing,
         a_half_grown_map_can_be_taken_apart,
         any_sees_what_came_in_before_the_last_one,
+        a_map_with_room_reserved_has_what_it_had,
         an_empty_map_has_nothing,
     };
     Suite *suite = suite_of("map", tests, COUNT_OF(tests));

@@ -15,6 +15,7 @@ main(void)
     srunner_add_suite(runner, suite_bounds());
     srunner_add_suite(runner, suite_model());
     srunner_add_suite(runner, suite_damaged());
+    srunner_add_suite(runner, suite_room());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

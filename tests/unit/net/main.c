@@ -17,6 +17,7 @@ main(void)
     srunner_add_suite(runner, suite_hostile());
     srunner_add_suite(runner, suite_node());
     srunner_add_suite(runner, suite_many());
+    srunner_add_suite(runner, suite_ops());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

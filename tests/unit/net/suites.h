@@ -13,5 +13,6 @@ Suite *suite_relay(void);
 Suite *suite_hostile(void);
 Suite *suite_node(void);
 Suite *suite_many(void);
+Suite *suite_ops(void);
 
 #endif

@@ -9,6 +9,7 @@ main(void)
     SRunner *runner = srunner_create(suite_http());
     srunner_add_suite(runner, suite_extensions());
     srunner_add_suite(runner, suite_http_host());
+    srunner_add_suite(runner, suite_prometheus());
     srunner_add_suite(runner, suite_proxy());
     srunner_add_suite(runner, suite_websocket());
     srunner_add_suite(runner, suite_websocket_limits());

@@ -18,6 +18,7 @@ Suite *suite_extensions(void);
 Suite *suite_frame_write(void);
 Suite *suite_http(void);
 Suite *suite_http_host(void);
+Suite *suite_prometheus(void);
 Suite *suite_proxy(void);
 Suite *suite_reason(void);
 Suite *suite_reply(void);

@@ -13,6 +13,7 @@ static enum status
 load(struct slice bytes, size_t piece_size, struct state **ret_state)
 {
     struct image_loader *l = image_loader_new();
+    image_loader_expect(l, bytes.size);
     while (bytes.size > 0) {
         size_t part = bytes.size < piece_size ? bytes.size : piece_size;
         if (image_loader_feed(l, slice_of(bytes.data, part)) != ST_OK)
@@ -223,8 +224,14 @@ START_TEST(large_bodies_cross_pieces)
     ck_assert_uint_eq(piece->size, LIMIT_SNAPSHOT_CHUNK);
     bytes_put_slice(&out, blob_slice(piece));
     blob_put(piece);
+    /* A step of few objects takes one such body, and not a hundred. */
     image_step(image, 100);
-    drain(image, &out);
+    ck_assert(!image_is_done(image));
+    for (int i = 0; i < 4 && !image_is_done(image); i++) {
+        image_step(image, 100);
+        drain(image, &out);
+    }
+    ck_assert(image_is_done(image));
     image_end(image);
     ck_assert_int_eq(load(slice_of(out.data, out.size), 100000, &loaded), ST_OK);
     ck_assert_uint_eq(state_digest(loaded), state_digest(rig.a));
@@ -254,6 +261,48 @@ START_TEST(an_empty_state_has_an_image)
 }
 END_TEST
 
+/* The hint of the size may be right, wrong or missing. */
+START_TEST(thousands_of_messages_are_loaded_and_taken_apart_in_steps)
+{
+    struct rig rig;
+    struct bytes out = {0};
+    rig_init(&rig, 8);
+    rig_begin(&rig);
+    struct queue *q[2] = {rig_queue(&rig, "small", 10), rig_queue(&rig, "large", 10)};
+    for (int i = 0; i < 5000; i++)
+        rig_publish(&rig, q[i % 10 != 0], 1, "0123456789");
+    rig_end(&rig);
+    rig_commit(&rig, 1);
+    struct image *image = image_begin(rig.a);
+    image_step(image, UINT32_MAX);
+    drain(image, &out);
+    image_end(image);
+    const uint64_t hints[] = {out.size, 0, 1, out.size / 2, UINT64_MAX};
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+        struct state *loaded = NULL;
+        struct image_loader *l = image_loader_new();
+        image_loader_expect(l, hints[i]);
+        for (size_t at = 0; at < out.size; at += 1000)
+            ck_assert_int_eq(
+                image_loader_feed(l, slice_of(out.data + at, out.size - at < 1000
+                                                                 ? out.size - at
+                                                                 : 1000)),
+                ST_OK);
+        ck_assert_int_eq(image_loader_finish(l, &loaded), ST_OK);
+        ck_assert_uint_eq(state_digest(loaded), state_digest(rig.a));
+        ck_assert_ptr_null(state_check(loaded));
+        int steps = 1;
+        while (!state_take_apart(loaded, 700)) {
+            ck_assert_ptr_null(state_check(loaded));
+            steps++;
+        }
+        ck_assert_int_eq(steps, 5000 / 700 + 1);
+    }
+    bytes_fini(&out);
+    rig_fini(&rig);
+}
+END_TEST
+
 Suite *
 suite_image(void)
 {
@@ -266,6 +315,7 @@ suite_image(void)
     tcase_add_test(tc, a_queue_deleted_under_an_image_is_in_it);
     tcase_add_test(tc, a_queue_that_a_rollback_brings_back_is_not_in_a_later_image);
     tcase_add_test(tc, large_bodies_cross_pieces);
+    tcase_add_test(tc, thousands_of_messages_are_loaded_and_taken_apart_in_steps);
     tcase_add_test(tc, an_empty_state_has_an_image);
     suite_add_tcase(suite, tc);
     return suite;

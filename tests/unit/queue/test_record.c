@@ -194,7 +194,7 @@ START_TEST(unknown_versions_and_types_are_refused_as_such)
     out.data[RECORD_HEADER_BYTES] = RECORD_TYPE_COUNT;
     ck_assert_int_eq(read_all(slice_of_bytes(&out), &count), ST_VERSION);
     out.data[RECORD_HEADER_BYTES] = RECORD_ACK;
-    out.data[2] = 1;
+    out.data[0] = 2;
     ck_assert_int_eq(read_all(slice_of_bytes(&out), &count), ST_CORRUPT);
     bytes_fini(&out);
 }

@@ -12,11 +12,14 @@ main(void)
     srunner_add_suite(runner, suite_rules());
     srunner_add_suite(runner, suite_gate());
     srunner_add_suite(runner, suite_rejoin());
+    srunner_add_suite(runner, suite_room());
+    srunner_add_suite(runner, suite_snapshots());
     srunner_add_suite(runner, suite_disk());
     srunner_add_suite(runner, suite_disk_aside());
     srunner_add_suite(runner, suite_disk_check());
     srunner_add_suite(runner, suite_disk_damage());
     srunner_add_suite(runner, suite_disk_failures());
+    srunner_add_suite(runner, suite_disk_full());
     srunner_add_suite(runner, suite_disk_install());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);

@@ -213,6 +213,13 @@ op_snapshot_release(void *ctx, uint64_t index)
 }
 
 static void
+op_health(void *ctx, struct rlog_disk_health *ret_health)
+{
+    struct memdisk *d = ctx;
+    *ret_health = d->health;
+}
+
+static void
 op_found_done(void *ctx)
 {
     struct memdisk *d = ctx;
@@ -248,6 +255,7 @@ static const struct rlog_disk_ops mem_ops = {
     .snapshot_release = op_snapshot_release,
     .found_done = op_found_done,
     .gate_opened = op_gate_opened,
+    .health = op_health,
 };
 
 void

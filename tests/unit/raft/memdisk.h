@@ -46,6 +46,7 @@ struct memdisk {
     unsigned trims;
     unsigned installs;
     unsigned gates_opened;
+    struct rlog_disk_health health;
 };
 
 /* An empty disk with the bootstrap entry. */

@@ -153,7 +153,7 @@ restore_cb(void *ctx, uint64_t index, uint64_t term)
     ck_assert_uint_eq(n->applied, index);
     n->restores++;
     bytes_fini(&image);
-    return ST_OK;
+    return n->is_slow_restore ? ST_AGAIN : ST_OK;
 }
 
 static void

@@ -28,6 +28,7 @@ struct rig_node {
     char fatal_text[128];
     bool is_disk_stopped;   /* completions do not come */
     bool is_rejoining;      /* at its next start */
+    bool is_slow_restore;   /* restoring goes on until rlog_restored() */
     size_t image_bytes;     /* padding of its snapshots */
     unsigned apply_submits; /* submits from apply_cb that are left */
     uint64_t applied_terms[RIG_APPLIED];

@@ -131,7 +131,7 @@ lone_result(
     struct bytes body = {0};
     struct raft_append_entries_result m = {
         .version = 2, .term = term, .rejected = rejected, .last_log_index = last};
-    rlog_wire_put_append_result(&body, &m, 0);
+    rlog_wire_put_append_result(&body, &m, 0, 0);
     ck_assert_int_eq(rig_inject(l->n, peer, RLOG_FRAME_APPEND_RESULT, &body), ST_OK);
     bytes_fini(&body);
 }

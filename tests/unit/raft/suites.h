@@ -11,11 +11,14 @@ Suite *suite_guards(void);
 Suite *suite_rules(void);
 Suite *suite_gate(void);
 Suite *suite_rejoin(void);
+Suite *suite_room(void);
+Suite *suite_snapshots(void);
 Suite *suite_disk(void);
 Suite *suite_disk_aside(void);
 Suite *suite_disk_check(void);
 Suite *suite_disk_damage(void);
 Suite *suite_disk_failures(void);
+Suite *suite_disk_full(void);
 Suite *suite_disk_install(void);
 
 #endif

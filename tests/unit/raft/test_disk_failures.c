@@ -1,4 +1,4 @@
-/* The real disk. Writes and syncs that fail, a full disk. */
+/* The real disk. Writes and syncs that fail. */
 #include "tests/unit/raft/diskrig.h"
 #include "tests/unit/raft/suites.h"
 
@@ -31,7 +31,6 @@ static _Atomic int fail_writes_after;
 static _Atomic int fail_syncs_after;
 static _Atomic int fail_errno;
 static _Atomic int writes_after_failure;
-static _Atomic bool is_full;
 
 static ssize_t
 failing_pwritev(int fd, const struct iovec *iov, int count, off_t offset)
@@ -60,10 +59,6 @@ failing_fdatasync(int fd)
 static int
 failing_fallocate(int fd, int mode, off_t offset, off_t size)
 {
-    if (is_full) {
-        errno = ENOSPC;
-        return -1;
-    }
     (void)fd;
     (void)mode;
     (void)offset;
@@ -83,7 +78,6 @@ open_failing(void)
     fail_writes_after = fail_syncs_after = -1;
     fail_errno = EIO;
     writes_after_failure = 0;
-    is_full = false;
     g.sys = &failing;
     ck_assert_int_eq(diskrig_open(&g), ST_OK);
 }
@@ -127,38 +121,6 @@ START_TEST(a_failed_sync_is_the_end_and_is_not_tried_again)
 }
 END_TEST
 
-START_TEST(a_full_disk_stalls_appends_until_there_is_room)
-{
-    open_failing();
-    struct disk_status s;
-    diskrig_submit(&g, 10, false);
-    diskrig_settle(&g);
-    usleep(20000); /* the next segment is made */
-    is_full = true;
-    uint64_t last = 0;
-    for (int i = 0; i < 100; i++)
-        last = diskrig_submit(&g, 2000, false); /* three segments */
-    for (int i = 0; i < 100; i++)
-        diskrig_poll(&g, 2);
-    ck_assert_int_eq(g.fatal, ST_OK);
-    ck_assert_uint_lt(g.applied, last);
-    disk_get_status(g.disk, &s);
-    ck_assert(s.is_full);
-    is_full = false;
-    diskrig_settle(&g);
-    ck_assert_uint_eq(g.applied, last);
-    disk_get_status(g.disk, &s);
-    ck_assert(!s.is_full);
-    /* Starting on a full disk changes nothing. */
-    diskrig_close(&g, true);
-    is_full = true;
-    ck_assert_int_eq(diskrig_open_disk(&g), ST_FULL);
-    is_full = false;
-    ck_assert_int_eq(diskrig_open(&g), ST_OK);
-    ck_assert_uint_eq(g.applied, last + 1);
-}
-END_TEST
-
 START_TEST(no_room_for_a_snapshot_is_not_the_end)
 {
     open_failing();
@@ -192,7 +154,6 @@ suite_disk_failures(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_failed_write_is_the_end_and_is_not_tried_again);
     tcase_add_test(t, a_failed_sync_is_the_end_and_is_not_tried_again);
-    tcase_add_test(t, a_full_disk_stalls_appends_until_there_is_room);
     tcase_add_test(t, no_room_for_a_snapshot_is_not_the_end);
     suite_add_tcase(s, t);
     return s;

@@ -9,6 +9,8 @@
 #include "tests/unit/raft/rig.h"
 
 #include <check.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +74,11 @@ append(
 }
 
 static void
-offer(void)
+offer_at(uint64_t index)
 {
     struct bytes body = {0};
-    struct rlog_snapshot_meta m = {.index = 1000,
+    put_u64(image, index); /* what the test's state machine has applied */
+    struct rlog_snapshot_meta m = {.index = index,
                                    .term = 3,
                                    .chain = 99,
                                    .members_index = 1,
@@ -88,10 +91,16 @@ offer(void)
 }
 
 static void
-chunk(unsigned n)
+offer(void)
+{
+    offer_at(1000);
+}
+
+static void
+chunk_of(unsigned n, uint64_t index)
 {
     struct bytes body = {0};
-    struct rlog_chunk c = {.term = 3, .index = 1000, .snapshot_term = 3};
+    struct rlog_chunk c = {.term = 3, .index = index, .snapshot_term = 3};
     c.offset = (uint64_t)n * LIMIT_SNAPSHOT_CHUNK;
     uint64_t left = IMAGE_BYTES - c.offset;
     c.size = left < LIMIT_SNAPSHOT_CHUNK ? (uint32_t)left : LIMIT_SNAPSHOT_CHUNK;
@@ -100,6 +109,12 @@ chunk(unsigned n)
     bytes_put(&body, image + c.offset, c.size);
     inject(RLOG_FRAME_SNAPSHOT_CHUNK, &body);
     bytes_fini(&body);
+}
+
+static void
+chunk(unsigned n)
+{
+    chunk_of(n, 1000);
 }
 
 static struct rlog_status
@@ -125,6 +140,60 @@ restart(void)
     diskrig_close(&g, false);
     ck_assert_int_eq(diskrig_open(&g), ST_OK);
 }
+
+static _Atomic bool is_small;
+
+static int
+my_fallocate(int fd, int mode, off_t offset, off_t size)
+{
+    /* As large as six segments, with the reserve. */
+    unsigned files = diskrig_count(&g, "log");
+    for (int i = 1; i <= 4; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "reserve-%d", i);
+        files += diskrig_exists(&g, name);
+    }
+    if (!is_small || files <= 6)
+        return fallocate(fd, mode, offset, size);
+    errno = ENOSPC;
+    return -1;
+}
+
+static const struct disk_sys no_segments = {.fallocate = my_fallocate};
+
+/* A follower without room is so far behind that it is sent a snapshot: what waits for
+ * room to be written is in it, and the install makes the room. */
+START_TEST(an_install_goes_past_what_waits_for_room)
+{
+    diskrig_close(&g, true);
+    is_small = true;
+    g.sys = &no_segments;
+    ck_assert_int_eq(diskrig_open(&g), ST_OK);
+    uint64_t last = 1;
+    for (int i = 0; i < 300;
+         i++, last += 64) { /* more than reserve and segments take */
+        append(3, last, last == 1 ? 1 : 3, 64, 1);
+        diskrig_poll(&g, 1);
+    }
+    for (int i = 0; i < 200; i++)
+        diskrig_poll(&g, 1);
+    ck_assert_uint_lt(status().stored_index, status().last_index);
+    offer_at(last + 1000);
+    for (unsigned n = 0; n < CHUNKS; n++)
+        chunk_of(n, last + 1000);
+    for (int i = 0; i < 500 && status().snapshot_index != last + 1000; i++)
+        diskrig_poll(&g, 2);
+    ck_assert_int_eq(g.fatal, ST_OK);
+    ck_assert_uint_eq(status().snapshot_index, last + 1000);
+    append(3, last + 1000, 3, 5, last + 1005);
+    diskrig_settle(&g);
+    ck_assert_uint_eq(g.applied, last + 1005);
+    g.sys = NULL;
+    restart();
+    ck_assert_uint_eq(status().first_index, last + 1001);
+    ck_assert_uint_eq(status().last_index, last + 1005);
+}
+END_TEST
 
 START_TEST(an_installed_snapshot_replaces_the_log_and_the_log_goes_on)
 {
@@ -231,6 +300,7 @@ suite_disk_install(void)
     TCase *t = tcase_create("install");
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, an_install_goes_past_what_waits_for_room);
     tcase_add_test(t, an_installed_snapshot_replaces_the_log_and_the_log_goes_on);
     tcase_add_test(t, a_node_that_dies_during_a_transfer_keeps_its_old_state);
     tcase_add_test(t,

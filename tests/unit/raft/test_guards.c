@@ -18,9 +18,10 @@ g1_stale_append(void)
     lone_start(&l);
     lone_follow(&l, 5, 3);
     lone_append(&l, 3, 3, 2, 1, 0, 0, 0);
-    ck_assert_int_eq(rlog_wire_get_append_result(
-                         blob_slice(l.sent[RLOG_FRAME_APPEND_RESULT]), &m, &stamp),
-                     ST_OK);
+    ck_assert_int_eq(
+        rlog_wire_get_append_result(blob_slice(l.sent[RLOG_FRAME_APPEND_RESULT]), &m,
+                                    &stamp, &(uint8_t){0}),
+        ST_OK);
     bool ok = m.rejected == 0 && m.last_log_index == 0 && m.term == 5 && stamp == 0;
     lone_end(&l);
     return ok;
@@ -40,7 +41,7 @@ START_TEST(g1_an_ack_beyond_the_log_is_refused)
     uint64_t term = lone_lead(&l);
     struct raft_append_entries_result m = {
         .version = 2, .term = term, .last_log_index = 1000};
-    rlog_wire_put_append_result(&body, &m, 0);
+    rlog_wire_put_append_result(&body, &m, 0, 0);
     ck_assert_int_eq(rig_inject(l.n, 2, RLOG_FRAME_APPEND_RESULT, &body), ST_INVALID);
     bytes_fini(&body);
     lone_end(&l);
@@ -179,9 +180,10 @@ g6_below_log(void)
     /* From the very beginning, one that was long on its way. */
     lone_append(&l, 2, 2, 0, 0, 3, 900, 0);
     bool ok = rig_status(l.n).last_index == 1000 && l.n->fatal == ST_OK;
-    ck_assert_int_eq(rlog_wire_get_append_result(
-                         blob_slice(l.sent[RLOG_FRAME_APPEND_RESULT]), &m, &stamp),
-                     ST_OK);
+    ck_assert_int_eq(
+        rlog_wire_get_append_result(blob_slice(l.sent[RLOG_FRAME_APPEND_RESULT]), &m,
+                                    &stamp, &(uint8_t){0}),
+        ST_OK);
     ok = ok && m.rejected == 0 && m.last_log_index == 900;
     lone_end(&l);
     return ok;

@@ -54,9 +54,10 @@ acked(struct lone *l)
     uint64_t stamp;
     if (l->sent[RLOG_FRAME_APPEND_RESULT] == NULL)
         return 0;
-    ck_assert_int_eq(rlog_wire_get_append_result(
-                         blob_slice(l->sent[RLOG_FRAME_APPEND_RESULT]), &m, &stamp),
-                     ST_OK);
+    ck_assert_int_eq(
+        rlog_wire_get_append_result(blob_slice(l->sent[RLOG_FRAME_APPEND_RESULT]), &m,
+                                    &stamp, &(uint8_t){0}),
+        ST_OK);
     return m.rejected == 0 ? m.last_log_index : 0;
 }
 
@@ -166,7 +167,8 @@ watch_rejections(struct rig *rig, struct rig_frame *f)
     uint64_t stamp;
     (void)rig;
     if (f->kind == RLOG_FRAME_APPEND_RESULT &&
-        rlog_wire_get_append_result(blob_slice(f->body), &m, &stamp) == ST_OK)
+        rlog_wire_get_append_result(blob_slice(f->body), &m, &stamp, &(uint8_t){0}) ==
+            ST_OK)
         rejections += m.rejected != 0;
     return true;
 }

@@ -153,12 +153,18 @@ START_TEST(the_small_frames_come_back)
 {
     struct bytes b = {0};
     uint64_t stamp;
+    uint8_t disk;
     struct raft_append_entries_result ar = {2, 7, 0, 90, 1, 2}, ar2;
-    rlog_wire_put_append_result(&b, &ar, 55);
+    rlog_wire_put_append_result(&b, &ar, 55, RLOG_WIRE_SLOW);
     ck_assert_int_eq(
-        rlog_wire_get_append_result(slice_of(b.data, b.size), &ar2, &stamp), ST_OK);
+        rlog_wire_get_append_result(slice_of(b.data, b.size), &ar2, &stamp, &disk),
+        ST_OK);
     ck_assert(ar2.term == 7 && ar2.last_log_index == 90 && ar2.features == 1 &&
-              ar2.capacity == 2 && stamp == 55);
+              ar2.capacity == 2 && stamp == 55 && disk == RLOG_WIRE_SLOW);
+    b.data[1] = 4; /* not a flag */
+    ck_assert_int_eq(
+        rlog_wire_get_append_result(slice_of(b.data, b.size), &ar2, &stamp, &disk),
+        ST_INVALID);
     bytes_clear(&b);
     struct raft_request_vote v = {2, 7, 3, 90, 6, true, true}, v2;
     rlog_wire_put_vote(&b, &v);

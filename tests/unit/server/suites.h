@@ -7,8 +7,13 @@
 Suite *attempts_suite(void);
 Suite *auth_suite(void);
 Suite *config_suite(void);
+Suite *metrics_suite(void);
+Suite *pages_suite(void);
+Suite *notify_suite(void);
 Suite *rejoin_suite(void);
 Suite *replica_suite(void);
+Suite *replica_disk_suite(void);
 Suite *throttle_suite(void);
+Suite *timekeeper_suite(void);
 
 #endif

@@ -55,7 +55,29 @@ START_TEST(a_good_config_is_read_with_its_defaults)
     ck_assert_str_eq(c->control_socket, "/var/lib/holdfast/control.sock");
     ck_assert_uint_eq(c->election_ms, 1000);
     ck_assert_int_eq(c->log_level, LOG_INFO);
+    ck_assert_int_eq(c->log_format, LOG_LOGFMT);
+    ck_assert_ptr_null(c->http_listen);
     config_free(c);
+}
+END_TEST
+
+START_TEST(a_port_alone_for_http_is_one_of_loopback)
+{
+    static const char *const values[][2] = {{"9463", "127.0.0.1:9463"},
+                                            {"0.0.0.0:9463", "0.0.0.0:9463"},
+                                            {"[::1]:1", "[::1]:1"},
+                                            {"123456", "123456"}};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char text[2048];
+        char error[256] = "";
+        struct config *c = NULL;
+        snprintf(text, sizeof text, "%shttp-listen = %s\nlog-format = json\n", GOOD,
+                 values[i][0]);
+        ck_assert_int_eq(read_text(text, error, sizeof error, &c), ST_OK);
+        ck_assert_str_eq(c->http_listen, values[i][1]);
+        ck_assert_int_eq(c->log_format, LOG_JSON);
+        config_free(c);
+    }
 }
 END_TEST
 
@@ -109,6 +131,7 @@ static const struct {
     {"initial-cluster = 4=d", ":13: initial-cluster: bad value"},
     {"client-listen = 443", ":13: client-listen: bad value"},
     {"log-level = loud", ":13: log-level: bad value 'loud'"},
+    {"log-format = xml", ":13: log-format: bad value 'xml'"},
     {"max-tasks = 0", ":13: max-tasks: bad value '0'"},
     {"[cluster]\na = b", "there are no sections"},
     {"nonsense", ":13: 'key = value' is wanted"},
@@ -198,6 +221,7 @@ config_suite(void)
     Suite *s = suite_create("config");
     TCase *t = tcase_create("config");
     tcase_add_test(t, a_good_config_is_read_with_its_defaults);
+    tcase_add_test(t, a_port_alone_for_http_is_one_of_loopback);
     tcase_add_test(t, blanks_around_the_items_of_a_list_do_not_count);
     tcase_add_test(t, a_setting_is_a_start_value_outside_the_range_of_setcfg_too);
     tcase_add_loop_test(t, a_mistake_names_file_and_line, 0,

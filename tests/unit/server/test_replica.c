@@ -1,5 +1,4 @@
-/* Three replicas in one process: frames go from one to the other at once, disks are in
- * memory and complete at every step, a step is one millisecond. */
+/* Replicas over elections, outages and hand-overs: time, and what is in memory. */
 #include "server/replica.h"
 
 #include "base/bytes.h"
@@ -8,199 +7,10 @@
 #include "raft/members.h"
 #include "raft/wire.h"
 #include "suites.h"
-#include "tests/unit/raft/memdisk.h"
+#include "tests/unit/server/three.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define NODES    3
-#define WALL_MS  UINT64_C(1794233033000)
-#define START_MS 1000
-
-struct three;
-
-struct one {
-    struct three *three;
-    uint64_t id;
-    struct memdisk disk;
-    struct replica *replica;
-    bool is_serving;
-};
-
-struct sent {
-    struct sent *next;
-    uint64_t from;
-    uint64_t to;
-    uint8_t kind;
-    struct blob *body;
-};
-
-struct three {
-    uint64_t now_ms;
-    uint64_t only; /* nobody else can be elected; 0 = anybody */
-    bool is_mute;  /* no leader tells its target to take over */
-    struct one nodes[NODES];
-    struct sent *first;
-    struct sent **last;
-};
-
-static void
-send_cb(void *ctx, uint64_t peer, const struct rlog_frame *frame)
-{
-    struct one *n = ctx;
-    struct bytes body = {0};
-    if (frame->kind == RLOG_FRAME_VOTE && n->three->only != 0 &&
-        n->three->only != n->id)
-        return;
-    if (frame->kind == RLOG_FRAME_TIMEOUT_NOW && n->three->is_mute)
-        return;
-    bytes_put_slice(&body, frame->head);
-    for (uint32_t i = 0; i < frame->count; i++)
-        bytes_put_slice(&body, rlog_payload(&frame->entries[i]));
-    struct sent *s = mem_calloc(1, sizeof *s);
-    s->from = n->id;
-    s->to = peer;
-    s->kind = frame->kind;
-    s->body = blob_copy(slice_of(body.data, body.size));
-    bytes_fini(&body);
-    *n->three->last = s;
-    n->three->last = &s->next;
-}
-
-static void
-route_cb(void *ctx, bool is_serving, uint64_t leader)
-{
-    struct one *n = ctx;
-    (void)leader;
-    n->is_serving = is_serving;
-}
-
-static void
-fatal_cb(void *ctx, enum status why, const char *what)
-{
-    (void)ctx;
-    ck_abort_msg("%s: %s", status_name(why), what);
-}
-
-static void
-event_cb(void *ctx, const char *event, const char *fields)
-{
-    (void)ctx;
-    (void)event;
-    (void)fields;
-}
-
-static void
-open_one(struct one *n)
-{
-    const struct replica_options options = {
-        .rlog = {.id = n->id,
-                 .election_ms = 1000,
-                 .heartbeat_ms = 100,
-                 .sync_ms = 50,
-                 .grace_ms = 30000,
-                 .seed = n->id},
-        .broker = {.seed = n->id, .machine_memory_bytes = 1 << 30},
-    };
-    const struct replica_callbacks callbacks = {.send_cb = send_cb,
-                                                .route_cb = route_cb,
-                                                .fatal_cb = fatal_cb,
-                                                .event_cb = event_cb,
-                                                .ctx = n};
-    ck_assert_int_eq(replica_open(&options, &n->disk.disk, &callbacks, n->three->now_ms,
-                                  WALL_MS, &n->replica),
-                     ST_OK);
-}
-
-static void
-three_start(struct three *t)
-{
-    struct rlog_members members = {.count = NODES};
-    memset(t, 0, sizeof *t);
-    t->now_ms = START_MS;
-    t->last = &t->first;
-    for (uint32_t i = 0; i < NODES; i++)
-        members.members[i] = (struct rlog_member){.id = i + 1, .is_voter = true};
-    for (uint32_t i = 0; i < NODES; i++)
-        (void)snprintf(members.members[i].address, sizeof members.members[i].address,
-                       "node%u", i + 1);
-    for (uint32_t i = 0; i < NODES; i++) {
-        struct one *n = &t->nodes[i];
-        n->three = t;
-        n->id = i + 1;
-        memdisk_init(&n->disk, &members);
-        memdisk_open(&n->disk);
-        open_one(n);
-    }
-    for (uint32_t i = 0; i < NODES; i++)
-        for (uint64_t peer = 1; peer <= NODES; peer++)
-            if (peer != t->nodes[i].id)
-                rlog_peer_up(replica_rlog(t->nodes[i].replica), peer, t->now_ms);
-}
-
-static void
-deliver_frames(struct three *t)
-{
-    while (t->first != NULL) {
-        struct sent *s = t->first;
-        t->first = s->next;
-        if (t->first == NULL)
-            t->last = &t->first;
-        struct one *to = &t->nodes[s->to - 1];
-        ck_assert_int_eq(rlog_receive(replica_rlog(to->replica), s->from, s->kind,
-                                      s->body, t->now_ms),
-                         ST_OK);
-        memdisk_deliver(&to->disk, replica_rlog(to->replica), t->now_ms);
-        blob_put(s->body);
-        mem_free(s);
-    }
-}
-
-static void
-three_run(struct three *t, uint64_t ms)
-{
-    for (uint64_t end = t->now_ms + ms; t->now_ms < end; t->now_ms++) {
-        for (int i = 0; i < NODES; i++) {
-            struct one *n = &t->nodes[i];
-            struct mail_chain out = {0};
-            replica_tick(n->replica, t->now_ms, WALL_MS + t->now_ms - START_MS);
-            replica_end_turn(n->replica, t->now_ms);
-            memdisk_deliver(&n->disk, replica_rlog(n->replica), t->now_ms);
-            replica_take_parcels(n->replica, t->now_ms, &out);
-            ck_assert_ptr_null(out.first); /* nobody is connected */
-        }
-        deliver_frames(t);
-    }
-}
-
-static struct one *
-three_leader(struct three *t)
-{
-    for (int ms = 0; ms < 10000; ms++) {
-        for (int i = 0; i < NODES; i++)
-            if (t->nodes[i].is_serving)
-                return &t->nodes[i];
-        three_run(t, 1);
-    }
-    ck_abort_msg("no leader");
-    return NULL;
-}
-
-static void
-three_end(struct three *t)
-{
-    deliver_frames(t);
-    for (int i = 0; i < NODES; i++) {
-        replica_close(t->nodes[i].replica);
-        memdisk_fini(&t->nodes[i].disk);
-    }
-    while (t->first != NULL) {
-        struct sent *s = t->first;
-        t->first = s->next;
-        blob_put(s->body);
-        mem_free(s);
-    }
-}
 
 /* A peer that has heard of a later term, as after the crash of its machine. */
 static void
@@ -210,7 +20,7 @@ depose(struct three *t, struct one *leader)
     struct bytes body = {0};
     rlog_get_status(replica_rlog(leader->replica), &status);
     const struct raft_append_entries_result m = {.version = 2, .term = status.term + 1};
-    rlog_wire_put_append_result(&body, &m, t->now_ms);
+    rlog_wire_put_append_result(&body, &m, t->now_ms, 0);
     struct blob *frame = blob_copy(slice_of(body.data, body.size));
     ck_assert_int_eq(rlog_receive(replica_rlog(leader->replica), leader->id % 3 + 1,
                                   RLOG_FRAME_APPEND_RESULT, frame, t->now_ms),
@@ -233,7 +43,7 @@ START_TEST(cluster_time_never_runs_ahead_over_elections)
         again += leader->id == before;
         before = leader->id;
         t.only = 0;
-        uint64_t true_ms = WALL_MS + t.now_ms - START_MS;
+        uint64_t true_ms = three_wall(&t);
         uint64_t stamp_ms = replica_state(leader->replica)->stamp_ms;
         ck_assert_uint_le(stamp_ms, true_ms + 5);
         ck_assert_uint_ge(stamp_ms, true_ms - 2000 - 5000);
@@ -249,6 +59,34 @@ START_TEST(cluster_time_never_runs_ahead_over_elections)
 }
 END_TEST
 
+/* A follower's loop may have slept for long when an entry comes: the entry is of now.
+ */
+START_TEST(an_entry_is_of_the_time_at_which_it_came)
+{
+    struct three t;
+    three_start(&t);
+    struct one *old = three_leader(&t);
+    struct one *next = &t.nodes[old->id % NODES];
+    for (int i = 0; i < 400; i++, t.now_ms++) { /* the leader's loop alone turns */
+        if (i == 200)
+            (void)broker_barrier(replica_broker(old->replica));
+        replica_tick(old->replica, t.now_ms, one_wall(old));
+        replica_end_turn(old->replica, t.now_ms);
+        memdisk_deliver(&old->disk, replica_rlog(old->replica), t.now_ms);
+        three_deliver(&t);
+    }
+    uint64_t stamp_ms = replica_state(next->replica)->stamp_ms;
+    t.only = next->id;
+    depose(&t, old);
+    for (int ms = 0; ms < 5000 && !next->is_serving; ms++)
+        three_run(&t, 1);
+    ck_assert(next->is_serving && stamp_ms > 0);
+    uint64_t true_ms = three_wall(&t);
+    ck_assert_uint_le(replica_state(next->replica)->stamp_ms, true_ms);
+    three_end(&t);
+}
+END_TEST
+
 /* A killed process comes back. */
 static void
 reopen(struct one *n)
@@ -257,17 +95,97 @@ reopen(struct one *n)
     n->is_serving = false;
     memdisk_kill(&n->disk);
     memdisk_open(&n->disk);
-    open_one(n);
+    one_open(n);
     for (uint64_t peer = 1; peer <= NODES; peer++) {
         if (peer == n->id)
             continue;
-        rlog_peer_up(replica_rlog(n->replica), peer, n->three->now_ms);
-        rlog_peer_down(replica_rlog(n->three->nodes[peer - 1].replica), n->id, false,
-                       n->three->now_ms);
-        rlog_peer_up(replica_rlog(n->three->nodes[peer - 1].replica), n->id,
-                     n->three->now_ms);
+        replica_peer_up(n->replica, peer, n->three->now_ms);
+        replica_peer_down(n->three->nodes[peer - 1].replica, n->id, false,
+                          n->three->now_ms);
+        replica_peer_up(n->three->nodes[peer - 1].replica, n->id, n->three->now_ms);
     }
 }
+
+static void
+reopen_all_after(struct three *t, uint64_t outage_ms)
+{
+    three_run(t, 100);
+    t->now_ms += outage_ms;
+    for (int i = 0; i < NODES; i++)
+        reopen(&t->nodes[i]);
+    three_drop_frames(t); /* of the old ones, and of who was opened before its peers */
+    for (int i = 0; i < NODES; i++)
+        t->nodes[i].is_serving = false;
+}
+
+static uint64_t
+cluster_time(const struct one *leader)
+{
+    return broker_cluster_time_ms(replica_broker(leader->replica));
+}
+
+/* One clock that is a day ahead moves nothing. */
+START_TEST(an_outage_of_the_whole_cluster_counts)
+{
+    struct three t;
+    three_start(&t);
+    (void)three_leader(&t);
+    three_run(&t, 3000);
+    t.nodes[_i % NODES].skew_ms = _i < NODES ? 86400000 : -86400000;
+    for (int round = 1; round <= 3; round++) {
+        reopen_all_after(&t, 3600000);
+        const struct one *leader = three_leader(&t);
+        ck_assert_uint_le(cluster_time(leader), three_wall(&t) + 5);
+        ck_assert_uint_ge(cluster_time(leader), three_wall(&t) - 2000);
+        three_run(&t, 3000);
+    }
+    three_end(&t);
+}
+END_TEST
+
+/* All clocks are set a minute ahead, while delays are running. */
+START_TEST(what_the_clocks_were_ahead_before_an_outage_stays)
+{
+    struct three t;
+    three_start(&t);
+    (void)three_leader(&t);
+    three_run(&t, 3000);
+    for (int i = 0; i < NODES; i++)
+        t.nodes[i].skew_ms = 60000;
+    three_run(&t, 3000);
+    for (int round = 1; round <= 3; round++) {
+        reopen_all_after(&t, 600000);
+        const struct one *leader = three_leader(&t);
+        ck_assert_uint_le(cluster_time(leader), three_wall(&t) + 50);
+        ck_assert_uint_ge(cluster_time(leader), three_wall(&t) - 4000);
+        three_run(&t, 3000);
+    }
+    three_end(&t);
+}
+END_TEST
+
+/* The leader's own time comes with each second, not only with an entry. */
+START_TEST(a_node_that_was_restarted_knows_the_time_of_a_quiet_cluster)
+{
+    struct three t;
+    three_start(&t);
+    struct one *old = three_leader(&t);
+    for (int i = 0; i < NODES; i++)
+        t.nodes[i].skew_ms = 60000;
+    three_run(&t, 600000);
+    struct one *next = &t.nodes[old->id % NODES];
+    reopen(next);
+    three_run(&t, 3000);
+    t.only = next->id;
+    depose(&t, old);
+    for (int ms = 0; ms < 5000 && !next->is_serving; ms++)
+        three_run(&t, 1);
+    ck_assert(next->is_serving);
+    ck_assert_uint_le(cluster_time(next), three_wall(&t) + 400);
+    ck_assert_uint_ge(cluster_time(next), three_wall(&t) - 100);
+    three_end(&t);
+}
+END_TEST
 
 static uint64_t
 messages_at(const struct one *n)
@@ -367,6 +285,10 @@ replica_suite(void)
     TCase *t = tcase_create("three");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, cluster_time_never_runs_ahead_over_elections);
+    tcase_add_test(t, an_entry_is_of_the_time_at_which_it_came);
+    tcase_add_loop_test(t, an_outage_of_the_whole_cluster_counts, 0, 2 * NODES);
+    tcase_add_test(t, what_the_clocks_were_ahead_before_an_outage_stays);
+    tcase_add_test(t, a_node_that_was_restarted_knows_the_time_of_a_quiet_cluster);
     tcase_add_test(t, what_is_in_memory_goes_to_the_next_leader_when_it_is_handed_over);
     tcase_add_test(t, what_was_passed_on_for_nothing_is_forgotten);
     tcase_add_loop_test(t, what_was_passed_on_is_lost_when_it_comes_from_the_disk, 0,
