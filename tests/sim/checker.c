@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LATE_FRAME_US 250000 /* link.c: a slow link */
-
 struct checker {
     struct known **all; /* by key, from 1 */
     uint64_t count;

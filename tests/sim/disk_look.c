@@ -1,7 +1,9 @@
 /* The modelled disk: what disturbs it, and what the oracle asks. */
 #include "disk.h"
 
-#define RESERVE 120 /* records */
+/* A node that was paused meanwhile does not know yet that there is room again. */
+#define FULL_BELIEVED_US 6000000
+#define RESERVE          120 /* records */
 
 void
 sim_disk_stall(struct sim_disk *d, uint64_t until_us)
@@ -26,7 +28,8 @@ sim_disk_fill(struct sim_disk *d, uint64_t until_us)
 bool
 sim_disk_was_full(const struct sim_disk *d)
 {
-    return d->full_until_us != 0 && d->sim->now_us < d->full_until_us + 2000000;
+    return d->full_until_us != 0 &&
+           d->sim->now_us < d->full_until_us + FULL_BELIEVED_US;
 }
 
 bool

@@ -21,6 +21,8 @@
 #define SIM_CLIENTS_MAX 24
 #define SIM_ELECTION_MS 300
 #define SIM_SAVED_SECS  2 /* saved-session-timeout-secs */
+#define LATE_FRAME_US                                                                  \
+    250000 /* link.c: a slow link; so late is what nodes know of time */
 
 /* After the heal: when publishers stop, when subscribers leave, when it ends. */
 #define SIM_STOP_US  5000000
@@ -234,7 +236,7 @@ void sim_disk_free(struct sim_disk *d);
 void sim_disk_stall(struct sim_disk *d, uint64_t until_us);
 void sim_disk_slow(struct sim_disk *d, uint64_t until_us, uint64_t sync_ms);
 void sim_disk_fill(struct sim_disk *d, uint64_t until_us);
-bool sim_disk_was_full(const struct sim_disk *d);     /* within two seconds */
+bool sim_disk_was_full(const struct sim_disk *d);     /* or is: some seconds ago */
 bool sim_disk_is_disturbed(const struct sim_disk *d); /* by any of these, now */
 /* For the oracle. The entry at index of the log as appended, or NULL. */
 const struct rlog_entry *sim_disk_entry(const struct sim_disk *d, uint64_t index);
