@@ -6,12 +6,10 @@
 
 #include <stdio.h>
 
-#define IMAGE_RETRY_MS 5000 /* after one that had no room */
-#define IMAGE_AGAIN_MS                                                                 \
-    10000                /* on a full disk, for what is kept behind the last one       \
-                          */
-#define IMAGE_PART    16 /* of the least log size for a snapshot: on a full disk */
-#define MOVE_RETRY_MS 5000
+#define IMAGE_RETRY_MS 5000  /* after one that had no room */
+#define IMAGE_AGAIN_MS 10000 /* on a full disk: between two for what is kept */
+#define IMAGE_PART     16    /* of the least log size for a snapshot: on a full disk */
+#define MOVE_RETRY_MS  5000
 
 static void
 move(struct replica *r, uint64_t target)

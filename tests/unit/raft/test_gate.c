@@ -150,6 +150,27 @@ START_TEST(with_all_logs_seen_it_votes_for_the_best)
 }
 END_TEST
 
+/* The leader that it heard was deposed before anything of its term was committed. */
+START_TEST(a_leader_that_fell_silent_does_not_keep_it_from_voting)
+{
+    struct lone l;
+    crashed_start(&l);
+    tell_position(&l, 2, 9, 2); /* so it may not stand itself */
+    tell_position(&l, 3, 5, 2);
+    lone_append(&l, 2, 7, 5, 2, 0, 3, 0);
+    ask_vote(&l, 8, 9, 2);
+    ck_assert(!granted(&l)); /* there is a leader */
+    lone_append(&l, 2, 8, 5, 2, 0, 3, 0);
+    rig_run(l.rig, 2500);
+    ck_assert(rig_status(l.n).is_gated);
+    ask_vote(&l, 9, 4, 2);
+    ck_assert(!granted(&l)); /* not as good as the best */
+    ask_vote(&l, 10, 9, 2);
+    ck_assert(granted(&l));
+    lone_end(&l);
+}
+END_TEST
+
 static bool
 whole_cluster_crash(void)
 {
@@ -235,6 +256,7 @@ suite_gate(void)
     tcase_add_test(t, it_opens_at_a_synced_commit_of_the_leaders_own_term);
     tcase_add_test(t, a_crashed_start_raises_the_term_before_anything_else);
     tcase_add_test(t, with_all_logs_seen_it_votes_for_the_best);
+    tcase_add_test(t, a_leader_that_fell_silent_does_not_keep_it_from_voting);
     tcase_add_test(t, a_power_cut_of_all_recovers_at_once_with_the_best_log);
     tcase_add_test(t, grace_ends_it_when_no_leader_is_heard);
     tcase_add_test(t, one_crashed_follower_joins_again_and_its_gate_opens);
