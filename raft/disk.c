@@ -347,11 +347,7 @@ deliver(struct disk *d, struct rlog *r, const struct disk_done *done, uint64_t n
     case DONE_SYNCED:
         if (done->position > d->synced_position)
             d->synced_position = done->position;
-        d->sync_count++;
-        d->sync_us_last = done->micros;
         histogram_observe(&d->syncs, done->micros);
-        if (done->micros > d->sync_us_max)
-            d->sync_us_max = done->micros;
         rlog_on_synced(r, done->position, now_ms);
         break;
     case DONE_IMAGE:
@@ -396,13 +392,9 @@ disk_get_status(struct disk *d, struct disk_status *ret_status)
     for (size_t i = 0; i < d->segment_count; i++)
         ret_status->log_bytes += d->segments[i].bytes;
     ret_status->waiting_bytes = atomic_load(&d->waiting_bytes);
-    ret_status->sync_count = d->sync_count;
-    ret_status->sync_us_last = d->sync_us_last;
-    ret_status->sync_us_max = d->sync_us_max;
     ret_status->syncs = d->syncs;
     ret_status->free_bytes = atomic_load(&d->free_bytes);
     ret_status->reserve_bytes = atomic_load(&d->reserve_bytes);
     ret_status->capacity_bytes = d->capacity_bytes;
     ret_status->is_full = atomic_load(&d->is_full);
-    d->sync_us_max = 0;
 }

@@ -131,11 +131,8 @@ struct disk_status {
     uint64_t segment_count;
     uint64_t log_bytes;     /* of segment files */
     uint64_t waiting_bytes; /* appended, not yet written */
-    uint64_t sync_count;
-    uint64_t sync_us_last; /* how long the last one took */
-    uint64_t sync_us_max;  /* since the last call */
-    struct histogram syncs;
-    uint64_t free_bytes; /* when it was last looked at */
+    struct histogram syncs; /* how long each took */
+    uint64_t free_bytes;    /* when it was last looked at */
     uint64_t reserve_bytes;
     uint64_t capacity_bytes; /* of the file system; 0 = not known */
     bool is_full; /* what is written comes out of the reserve, or soon will */

@@ -135,9 +135,6 @@ struct disk {
     _Atomic uint64_t free_bytes;
     _Atomic uint64_t reserve_bytes;
     _Atomic bool is_broken; /* a failure was reported: nothing is written any more */
-    uint64_t sync_count;
-    uint64_t sync_us_last;
-    uint64_t sync_us_max;
     struct histogram syncs;
 };
 

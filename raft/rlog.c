@@ -74,13 +74,20 @@ rlog_known_leader(const struct rlog *r)
     return 0;
 }
 
-struct rlog_peer *
-rlog_peer_find(struct rlog *r, uint64_t id)
+const struct rlog_peer *
+rlog_peer_look(const struct rlog *r, uint64_t id)
 {
     for (int i = 0; i < RLOG_PEERS_MAX; i++)
         if (r->peers[i].id == id)
             return &r->peers[i];
     return NULL;
+}
+
+struct rlog_peer *
+rlog_peer_find(struct rlog *r, uint64_t id)
+{
+    const struct rlog_peer *p = rlog_peer_look(r, id);
+    return p == NULL ? NULL : &r->peers[p - r->peers];
 }
 
 bool
@@ -442,4 +449,19 @@ rlog_log_bytes(const struct rlog *r)
 {
     uint64_t from = r->snapshot.index < r->log.last ? r->snapshot.index : r->log.last;
     return rlog_entries_bytes(&r->log, r->log.last) - rlog_entries_bytes(&r->log, from);
+}
+
+const char *
+rlog_role_name(enum rlog_role role)
+{
+    static const char *const names[RLOG_STOPPED + 1] = {"follower", "candidate",
+                                                        "leader", "stopped"};
+    return names[role];
+}
+
+uint64_t
+rlog_peer_lag(const struct rlog_status *s, const struct rlog_peer_status *p)
+{
+    bool is_behind = s->role == RLOG_LEADER && s->last_index > p->match_index;
+    return is_behind ? s->last_index - p->match_index : 0;
 }

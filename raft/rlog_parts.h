@@ -16,6 +16,7 @@ uint64_t rlog_known_leader(const struct rlog *r);
 /* The row of a peer; a new one when it has none. */
 struct rlog_peer *rlog_peer(struct rlog *r, uint64_t id);
 struct rlog_peer *rlog_peer_find(struct rlog *r, uint64_t id); /* or NULL */
+const struct rlog_peer *rlog_peer_look(const struct rlog *r, uint64_t id);
 
 /* heap.c: the aborting heap, and a payload "allocation" of RLOG_NO_PAYLOAD_BYTES zeros
  * that frees to nothing. */
@@ -58,6 +59,9 @@ void rlog_send_result(struct rlog *r, uint64_t peer, uint64_t last_log_index);
 /* rlog_submit.c */
 void rlog_submit_barrier(struct rlog *r);
 void rlog_tick_handover(struct rlog *r);
+/* The connected voter that would lead best, those with a good disk before others; 0:
+ * none. wanted: that one only, if not 0. */
+uint64_t rlog_choose_target(const struct rlog *r, uint64_t wanted);
 
 /* rlog_room.c */
 void rlog_look_at_disk(struct rlog *r);

@@ -54,15 +54,6 @@ rlog_slow_ms(const struct rlog *r)
     return rlog_is_slow(r) ? r->slow_ms : 0;
 }
 
-static const struct rlog_peer *
-find_peer(const struct rlog *r, uint64_t id)
-{
-    for (int i = 0; i < RLOG_PEERS_MAX; i++)
-        if (r->peers[i].id == id)
-            return &r->peers[i];
-    return NULL;
-}
-
 bool
 rlog_has_room(const struct rlog *r)
 {
@@ -73,7 +64,7 @@ rlog_has_room(const struct rlog *r)
         const struct raft_server *s = &r->raft.configuration.servers[i];
         if (s->role != RAFT_VOTER)
             continue;
-        const struct rlog_peer *p = find_peer(r, s->id);
+        const struct rlog_peer *p = rlog_peer_look(r, s->id);
         bool is_self = s->id == r->options.id;
         voters++;
         if (is_self ? r->is_full : p != NULL && p->is_full)
@@ -87,25 +78,16 @@ rlog_has_room(const struct rlog *r)
 uint64_t
 rlog_better_leader(const struct rlog *r)
 {
-    uint64_t best = 0;
-    uint64_t best_match = 0;
     /* What strikes all at once has been told by all before anybody moves. */
     if (r->is_stopped || !rlog_is_leader(r) || r->handover != RLOG_HANDOVER_NONE ||
         r->ill_since_ms == 0 ||
         r->now_ms < r->ill_since_ms + ROUNDS * r->options.heartbeat_ms)
         return 0;
-    for (unsigned i = 0; i < r->raft.configuration.n; i++) {
-        const struct raft_server *s = &r->raft.configuration.servers[i];
-        const struct rlog_peer *p = find_peer(r, s->id);
-        raft_index match = 0;
-        if (s->role != RAFT_VOTER || s->id == r->options.id || p == NULL ||
-            !p->is_connected || !p->has_told || p->is_full || p->is_slow ||
-            raft_match_index(&r->raft, s->id, &match) != 0 || match < r->commit)
-            continue;
-        if (best == 0 || match > best_match) {
-            best = s->id;
-            best_match = match;
-        }
-    }
-    return best;
+    uint64_t target = rlog_choose_target(r, 0);
+    const struct rlog_peer *p = target == 0 ? NULL : rlog_peer_look(r, target);
+    raft_index match = 0;
+    bool is_better = p != NULL && p->has_told && !p->is_full && !p->is_slow &&
+                     raft_match_index(&r->raft, target, &match) == 0 &&
+                     match >= r->commit;
+    return is_better ? target : 0;
 }

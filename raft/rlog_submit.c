@@ -165,9 +165,9 @@ rlog_round(struct rlog *r, uint64_t now_ms)
 }
 
 static bool
-can_take_over(struct rlog *r, uint64_t id, uint64_t *ret_match)
+can_take_over(const struct rlog *r, uint64_t id, uint64_t *ret_match)
 {
-    const struct rlog_peer *p = rlog_peer_find(r, id);
+    const struct rlog_peer *p = rlog_peer_look(r, id);
     raft_index match = 0;
     if (id == r->options.id || p == NULL || !p->is_connected ||
         raft_match_index(&r->raft, id, &match) != 0)
@@ -176,8 +176,8 @@ can_take_over(struct rlog *r, uint64_t id, uint64_t *ret_match)
     return true;
 }
 
-static uint64_t
-choose_target(struct rlog *r, uint64_t wanted)
+uint64_t
+rlog_choose_target(const struct rlog *r, uint64_t wanted)
 {
     uint64_t best = 0;
     uint64_t best_match = 0;
@@ -188,7 +188,7 @@ choose_target(struct rlog *r, uint64_t wanted)
         if (s->role != RAFT_VOTER || (wanted != 0 && s->id != wanted) ||
             !can_take_over(r, s->id, &match))
             continue;
-        const struct rlog_peer *p = rlog_peer_find(r, s->id);
+        const struct rlog_peer *p = rlog_peer_look(r, s->id);
         bool is_well = !p->is_full && !p->is_slow;
         if (best != 0 && (is_well != is_best_well ? is_best_well : match <= best_match))
             continue;
@@ -206,7 +206,7 @@ rlog_can_transfer(struct rlog *r, uint64_t target)
         return ST_NOTLEADER;
     if (r->handover != RLOG_HANDOVER_NONE)
         return ST_AGAIN;
-    return choose_target(r, target) == 0 ? ST_NOTFOUND : ST_OK;
+    return rlog_choose_target(r, target) == 0 ? ST_NOTFOUND : ST_OK;
 }
 
 enum status
@@ -217,7 +217,7 @@ rlog_transfer(struct rlog *r, uint64_t target, uint64_t now_ms)
     if (st != ST_OK)
         return st;
     r->handover = RLOG_HANDOVER_DRAINING;
-    r->handover_target = choose_target(r, target);
+    r->handover_target = rlog_choose_target(r, target);
     r->handover_until_ms = r->now_ms + r->options.election_ms;
     rlog_settle(r);
     return ST_OK;

@@ -93,4 +93,9 @@ struct rlog_status {
     struct rlog_peer_status peers[RLOG_MEMBERS_MAX];
 };
 
+/* "follower", "candidate", "leader", "stopped". */
+const char *rlog_role_name(enum rlog_role role);
+/* Entries that the peer is not known to have stored; 0 unless s is a leader's. */
+uint64_t rlog_peer_lag(const struct rlog_status *s, const struct rlog_peer_status *p);
+
 #endif

@@ -27,7 +27,6 @@ clock_start(struct clock *c, uint64_t now_ms, uint64_t time_ms, uint64_t floor_m
     c->mono_ms = now_ms;
     c->time_ms = c->before_ms = time_ms;
     c->slew_ms = 0;
-    c->behind_secs = 0;
     c->floor_ms = floor_ms;
     /* Ids of an earlier term that nobody was told may be far ahead of the floor. */
     c->last_ms = 0;

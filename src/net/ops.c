@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "net/ops_hold.h"
 #include "net/socket.h"
+#include "net/worker.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -344,24 +345,12 @@ open_http(struct ops *o)
     return ST_OK;
 }
 
-static struct event_base *
-make_base(void)
-{
-    struct event_config *config = event_config_new();
-    if (config == NULL)
-        return NULL;
-    (void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-    struct event_base *base = event_base_new_with_config(config);
-    event_config_free(config);
-    return base;
-}
-
 static enum status
 open_events(struct ops *o)
 {
     const struct timeval period = {.tv_usec = SWEEP_MS * 1000};
     o->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    o->base = make_base();
+    o->base = worker_make_base();
     if (o->bell < 0 || o->base == NULL)
         return ST_IO;
     enum status status = open_http(o);

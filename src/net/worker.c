@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct event_base *
-make_base(void)
+struct event_base *
+worker_make_base(void)
 {
     struct event_config *config = event_config_new();
     if (config == NULL)
@@ -50,7 +50,7 @@ worker_init(struct worker *w, struct shared *shared, unsigned index)
     w->next_conn = (uint64_t)index << 48;
     init_lists(w);
     w->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    w->base = make_base();
+    w->base = worker_make_base();
     w->parser = request_parser_new();
     w->codec = ws_codec_new();
     w->buffer = mem_try_alloc(WORKER_BUFFER_BYTES);

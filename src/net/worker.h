@@ -113,6 +113,8 @@ struct worker {
     } published; /* the same, as of the last turn: any thread reads */
 };
 
+/* Without locks: for one thread alone. NULL: no memory or descriptor. */
+struct event_base *worker_make_base(void);
 /* ST_NOMEM, ST_IO (no descriptor). Also makes the event base; no thread is started. */
 enum status
 worker_init(struct worker *w, struct shared *shared, unsigned index) MUST_USE;

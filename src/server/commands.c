@@ -20,9 +20,6 @@ struct command_info {
     const char *usage;
 };
 
-static const char *const ROLE_NAMES[RLOG_STOPPED + 1] = {"follower", "candidate",
-                                                         "leader", "stopped"};
-
 /* --- cluster --- */
 
 static void
@@ -31,14 +28,12 @@ put_peers(struct json_writer *w, const struct rlog_status *s)
     json_array_begin(w, "peers");
     for (uint32_t i = 0; i < s->peer_count; i++) {
         const struct rlog_peer_status *p = &s->peers[i];
-        uint64_t lag =
-            s->last_index > p->match_index ? s->last_index - p->match_index : 0;
         json_object_begin(w, NULL);
         json_put_u64(w, "id", p->id);
         json_put_bool(w, "voter", p->is_voter);
         json_put_bool(w, "connected", p->is_connected);
         json_put_u64(w, "match_index", s->role == RLOG_LEADER ? p->match_index : 0);
-        json_put_u64(w, "lag", s->role == RLOG_LEADER ? lag : 0);
+        json_put_u64(w, "lag", rlog_peer_lag(s, p));
         json_put_bool(w, "disk_full", p->is_full);
         json_put_bool(w, "disk_slow", p->is_slow);
         json_object_end(w);
@@ -69,7 +64,7 @@ run_status(struct command *command)
     json_write_begin(&w, &command->json);
     json_object_begin(&w, NULL);
     json_put_u64(&w, "node", n->config->node_id);
-    json_put_string(&w, "role", ROLE_NAMES[s.log.role]);
+    json_put_string(&w, "role", rlog_role_name(s.log.role));
     json_put_u64(&w, "leader", s.log.leader);
     json_put_u64(&w, "term", s.log.term);
     json_put_u64(&w, "first_index", s.log.first_index);
@@ -89,7 +84,7 @@ run_status(struct command *command)
     put_peers(&w, &s.log);
     json_object_end(&w);
     bytes_printf(&command->text, "node %llu: %s, term %llu, leader ",
-                 (unsigned long long)n->config->node_id, ROLE_NAMES[s.log.role],
+                 (unsigned long long)n->config->node_id, rlog_role_name(s.log.role),
                  (unsigned long long)s.log.term);
     if (s.log.leader != 0)
         bytes_printf(&command->text, "%llu", (unsigned long long)s.log.leader);

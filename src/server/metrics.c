@@ -22,15 +22,9 @@ watch_leader(struct watch *w, const struct rlog_status *log)
     w->term = log->term;
 }
 
-void
+static void
 watch_committed(struct watch *w, const struct rlog_status *log, uint64_t now_ns)
 {
-    watch_leader(w, log);
-    if (log->role != RLOG_LEADER) {
-        w->count = 0;
-        w->last_index = log->last_index;
-        return;
-    }
     while (w->count > 0 && w->samples[w->first].index <= log->commit_index) {
         uint64_t took_ns = now_ns - w->samples[w->first].at_ns;
         histogram_observe(&w->commits, took_ns / NS_PER_US);
@@ -39,10 +33,10 @@ watch_committed(struct watch *w, const struct rlog_status *log, uint64_t now_ns)
     }
 }
 
-void
+static void
 watch_submitted(struct watch *w, const struct rlog_status *log, uint64_t now_ns)
 {
-    if (log->role != RLOG_LEADER || log->last_index <= w->last_index)
+    if (log->last_index <= w->last_index)
         return;
     w->last_index = log->last_index;
     if (w->count == WATCH_SAMPLES)
@@ -50,6 +44,19 @@ watch_submitted(struct watch *w, const struct rlog_status *log, uint64_t now_ns)
     size_t i = (w->first + w->count++) % WATCH_SAMPLES;
     w->samples[i].index = log->last_index;
     w->samples[i].at_ns = now_ns;
+}
+
+void
+watch_turn(struct watch *w, const struct rlog_status *log, uint64_t now_ns)
+{
+    watch_leader(w, log);
+    if (log->role != RLOG_LEADER) {
+        w->count = 0;
+        w->last_index = log->last_index;
+        return;
+    }
+    watch_committed(w, log, now_ns);
+    watch_submitted(w, log, now_ns);
 }
 
 /* --- the snapshot --- */
@@ -150,12 +157,4 @@ metrics_not_ready(const struct metrics *m)
     if (log->role != RLOG_LEADER && !m->is_relaying)
         return "the leader's address is not known yet";
     return NULL;
-}
-
-const char *
-metrics_role(const struct metrics *m)
-{
-    static const char *const names[RLOG_STOPPED + 1] = {"follower", "candidate",
-                                                        "leader", "stopped"};
-    return names[m->replica.log.role];
 }

@@ -33,9 +33,8 @@ struct watch {
     uint64_t leader_changes_total;
 };
 
-/* At the begin of a turn, and at its end, when its entries are submitted. */
-void watch_committed(struct watch *w, const struct rlog_status *log, uint64_t now_ns);
-void watch_submitted(struct watch *w, const struct rlog_status *log, uint64_t now_ns);
+/* At the end of a turn, when its entries are submitted. */
+void watch_turn(struct watch *w, const struct rlog_status *log, uint64_t now_ns);
 
 /* --- the snapshot --- */
 
@@ -75,7 +74,6 @@ void metrics_free(struct metrics *m); /* NULL is fine */
 
 /* May clients come to this node? NULL, or why not. */
 const char *metrics_not_ready(const struct metrics *m);
-const char *metrics_role(const struct metrics *m);
 
 /* Prometheus' text format. Queues' gauges are the leader's, so that sums over nodes
  * count nothing twice; all else is of this process. */

@@ -16,9 +16,7 @@ put_peer(struct json_writer *w,
     json_put_bool(w, "connected", p->is_connected);
     if (is_leader) {
         json_put_u64(w, "match_index", p->match_index);
-        json_put_u64(w, "lag",
-                     log->last_index > p->match_index ? log->last_index - p->match_index
-                                                      : 0);
+        json_put_u64(w, "lag", rlog_peer_lag(log, p));
     }
     json_object_end(w);
 }
@@ -71,7 +69,7 @@ metrics_json(const struct metrics *m, struct bytes *out)
     json_object_begin(&w, NULL);
     json_put_u64(&w, "node", m->node_id);
     json_put_string(&w, "version", PACKAGE_VERSION);
-    json_put_string(&w, "role", metrics_role(m));
+    json_put_string(&w, "role", rlog_role_name(log->role));
     json_put_u64(&w, "leader", log->leader);
     json_put_u64(&w, "term", log->term);
     json_put_u64(&w, "last_index", log->last_index);

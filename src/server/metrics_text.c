@@ -308,12 +308,11 @@ put_queues(struct prom *p, const struct metrics *m)
 static void
 put_role(struct prom *p, const struct metrics *m)
 {
-    static const char *const names[] = {"follower", "candidate", "leader", "stopped"};
     prom_family(p, "holdfast_raft_role", PROM_GAUGE,
                 "1 for the role that this node has.");
-    for (unsigned i = 0; i < COUNT_OF(names); i++) {
+    for (unsigned i = 0; i <= RLOG_STOPPED; i++) {
         prom_begin(p);
-        prom_label(p, "role", names[i]);
+        prom_label(p, "role", rlog_role_name((enum rlog_role)i));
         prom_u64(p, (unsigned)m->replica.log.role == i);
     }
     prom_single(p, "holdfast_raft_leader_id", PROM_GAUGE,
@@ -355,10 +354,9 @@ put_peers(struct prom *p, const struct rlog_status *log)
     prom_family(p, "holdfast_raft_peer_lag_entries", PROM_GAUGE,
                 "Leader: entries that the peer has not stored.");
     for (uint32_t i = 0; log->role == RLOG_LEADER && i < log->peer_count; i++) {
-        uint64_t match = log->peers[i].match_index;
         prom_begin(p);
         prom_label_u64(p, "peer", log->peers[i].id);
-        prom_u64(p, log->last_index > match ? log->last_index - match : 0);
+        prom_u64(p, rlog_peer_lag(log, &log->peers[i]));
     }
 }
 

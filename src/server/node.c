@@ -124,12 +124,11 @@ arm_timer(struct node *n)
 }
 
 static void
-watch(struct node *n,
-      void (*look)(struct watch *w, const struct rlog_status *log, uint64_t now_ns))
+watch(struct node *n)
 {
     struct rlog_status log;
     rlog_get_status(replica_rlog(n->replica), &log);
-    look(&n->watch, &log, uv_hrtime());
+    watch_turn(&n->watch, &log, uv_hrtime());
 }
 
 static void
@@ -139,7 +138,6 @@ turn_cb(uv_prepare_t *prepare)
     if (n->is_failed)
         return;
     uint64_t now = node_now_ms();
-    watch(n, watch_committed);
     replica_tick(n->replica, now, node_wall_ms());
     handle_passwords(n, now);
     handle_mail(n);
@@ -147,7 +145,7 @@ turn_cb(uv_prepare_t *prepare)
     replica_end_turn(n->replica, now);
     if (n->is_failed)
         return;
-    watch(n, watch_submitted);
+    watch(n);
     cluster_flush(n->cluster);
     directory_sync(n);
     directory_count_traffic(n, now);

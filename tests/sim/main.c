@@ -194,8 +194,8 @@ print_counts(const struct sim_counts *c)
                  (unsigned long long)c->snapshots_refused,
                  (unsigned long long)c->installs, (unsigned long long)c->fatals);
     (void)printf("clients: confirmed of durability 0 %llu, 1 %llu, 2 %llu; no room "
-                 "%llu; settled "
-                 "%llu; deliveries %llu; resumed %llu (refused %llu); commands %llu "
+                 "%llu; settled %llu; deliveries %llu; resumed %llu (refused %llu); "
+                 "commands %llu "
                  "(reads %llu); redriven %llu; copies %llu (delivered %llu)\n",
                  (unsigned long long)c->published[0],
                  (unsigned long long)c->published[1],

@@ -200,6 +200,8 @@ kind_name(uint8_t kind)
     static const char *const names[] = {
         "?",           "append",   "append-result", "vote",  "vote-result",
         "timeout-now", "position", "offer",         "chunk", "snapshot-ack"};
+    if (kind == TIMEKEEPER_FRAME)
+        return "time";
     return kind < sizeof names / sizeof names[0] ? names[kind] : names[0];
 }
 

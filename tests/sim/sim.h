@@ -21,8 +21,8 @@
 #define SIM_CLIENTS_MAX 24
 #define SIM_ELECTION_MS 300
 #define SIM_SAVED_SECS  2 /* saved-session-timeout-secs */
-#define LATE_FRAME_US                                                                  \
-    250000 /* link.c: a slow link; so late is what nodes know of time */
+/* A slow link (link.c): so late is what nodes know of each other's time. */
+#define LATE_FRAME_US   250000
 
 /* After the heal: when publishers stop, when subscribers leave, when it ends. */
 #define SIM_STOP_US  5000000

@@ -102,6 +102,19 @@ START_TEST(ids_start_above_the_floor)
 }
 END_TEST
 
+START_TEST(seconds_behind_are_rounded_up_and_bounded)
+{
+    ck_assert_uint_eq(clock_behind_secs(START_MS, START_MS), 0);
+    ck_assert_uint_eq(clock_behind_secs(START_MS + 9000, START_MS), 0); /* ahead */
+    ck_assert_uint_eq(clock_behind_secs(START_MS, START_MS + 1), 1);
+    ck_assert_uint_eq(clock_behind_secs(START_MS, START_MS + 1000), 1);
+    ck_assert_uint_eq(clock_behind_secs(START_MS, START_MS + 1001), 2);
+    ck_assert_uint_eq(clock_behind_secs(START_MS, START_MS + 65534000), 65534);
+    ck_assert_uint_eq(clock_behind_secs(START_MS, START_MS + 65534001), 65535);
+    ck_assert_uint_eq(clock_behind_secs(0, START_MS), 65535);
+}
+END_TEST
+
 static void
 fill_ones(void *ctx, void *out, size_t size)
 {
@@ -138,6 +151,7 @@ suite_clock(void)
     tcase_add_test(tc, deadlines_are_at_most_a_little_early);
     tcase_add_test(tc, ids_grow_within_a_millisecond_and_past_its_counter);
     tcase_add_test(tc, ids_start_above_the_floor);
+    tcase_add_test(tc, seconds_behind_are_rounded_up_and_bounded);
     tcase_add_test(tc, random_bits_come_from_the_callers_source);
     suite_add_tcase(suite, tc);
     return suite;

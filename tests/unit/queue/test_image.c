@@ -70,6 +70,8 @@ START_TEST(an_image_is_the_state_at_its_beginning)
         bytes_clear(&out);
         uint64_t digest = state_digest(rig.a);
         uint64_t applied = rig.a->applied;
+        uint16_t behind_secs = (uint16_t)(0x0102 + round);
+        rig.a->behind_secs = behind_secs;
         struct image *image = image_begin(rig.a);
         ck_assert_uint_eq(image_index(image), applied);
         while (!image_is_done(image)) {
@@ -85,6 +87,7 @@ START_TEST(an_image_is_the_state_at_its_beginning)
         ck_assert_msg(fault == NULL, "%s", fault);
         ck_assert_uint_eq(state_digest(loaded), digest);
         ck_assert_uint_eq(loaded->applied, applied);
+        ck_assert_uint_eq(loaded->behind_secs, behind_secs);
         state_free(loaded);
     }
     rig_rollback(&rig);

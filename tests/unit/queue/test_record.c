@@ -183,6 +183,28 @@ START_TEST(a_flip_in_the_head_of_a_publish_is_found_and_one_in_its_body_named)
 }
 END_TEST
 
+START_TEST(an_entry_says_how_far_cluster_time_is_behind)
+{
+    struct bytes out = {0};
+    struct entry_reader reader;
+    encode_sample(&out, RECORD_ACK);
+    ck_assert_int_eq(entry_open(&reader, slice_of_bytes(&out)), ST_OK);
+    ck_assert_uint_eq(reader.behind_secs, 0);
+    entry_set_behind(&out, 0x0102);
+    ck_assert_uint_eq(out.data[2], 2);
+    ck_assert_uint_eq(out.data[3], 1);
+    ck_assert_int_eq(entry_open(&reader, slice_of_bytes(&out)), ST_OK);
+    ck_assert_uint_eq(reader.behind_secs, 0x0102);
+    struct state *s = state_new();
+    encode_sample(&out, RECORD_NOOP);
+    entry_set_behind(&out, 0xffff);
+    state_apply(s, 1, slice_of_bytes(&out));
+    ck_assert_uint_eq(s->behind_secs, 0xffff);
+    state_free(s);
+    bytes_fini(&out);
+}
+END_TEST
+
 START_TEST(unknown_versions_and_types_are_refused_as_such)
 {
     struct bytes out = {0};
@@ -284,6 +306,7 @@ suite_record(void)
     tcase_add_test(tc,
                    a_flip_in_the_head_of_a_publish_is_found_and_one_in_its_body_named);
     tcase_add_test(tc, unknown_versions_and_types_are_refused_as_such);
+    tcase_add_test(tc, an_entry_says_how_far_cluster_time_is_behind);
     tcase_add_test(tc, values_out_of_range_are_refused);
     tcase_add_test(tc, the_highest_queue_number_is_refused_for_a_new_queue);
     tcase_add_test(tc, several_records_come_in_order_and_sync_is_kept);

@@ -19,12 +19,12 @@ START_TEST(an_entry_is_timed_from_its_submit_to_its_commit)
     struct watch w = {.last_index = 10};
     struct rlog_status log = LEADER;
     log.last_index = 12; /* two entries of one turn */
-    watch_submitted(&w, &log, 100 * MS);
+    watch_turn(&w, &log, 100 * MS);
     log.commit_index = 11;
-    watch_committed(&w, &log, 103 * MS);
+    watch_turn(&w, &log, 103 * MS);
     ck_assert_uint_eq(histogram_count(&w.commits), 0);
     log.commit_index = 12;
-    watch_committed(&w, &log, 107 * MS);
+    watch_turn(&w, &log, 107 * MS);
     ck_assert_uint_eq(histogram_count(&w.commits), 1);
     ck_assert_uint_eq(w.commits.sum_us, 7000);
 }
@@ -35,13 +35,12 @@ START_TEST(what_a_lost_leader_submitted_is_not_timed)
     struct watch w = {.last_index = 10};
     struct rlog_status log = LEADER;
     log.last_index = 11;
-    watch_submitted(&w, &log, 100 * MS);
+    watch_turn(&w, &log, 100 * MS);
     log.role = RLOG_FOLLOWER;
-    watch_committed(&w, &log, 110 * MS);
-    watch_submitted(&w, &log, 110 * MS);
+    watch_turn(&w, &log, 110 * MS);
     log.role = RLOG_LEADER;
     log.commit_index = 11;
-    watch_committed(&w, &log, 120 * MS);
+    watch_turn(&w, &log, 120 * MS);
     ck_assert_uint_eq(histogram_count(&w.commits), 0);
 }
 END_TEST
@@ -52,10 +51,10 @@ START_TEST(more_than_can_be_watched_is_passed_over)
     struct rlog_status log = LEADER;
     for (uint64_t i = 1; i <= 2 * WATCH_SAMPLES; i++) {
         log.last_index = 10 + i;
-        watch_submitted(&w, &log, i * MS);
+        watch_turn(&w, &log, i * MS);
     }
     log.commit_index = log.last_index;
-    watch_committed(&w, &log, 10000 * MS);
+    watch_turn(&w, &log, 10000 * MS);
     ck_assert_uint_eq(histogram_count(&w.commits), WATCH_SAMPLES);
     ck_assert_uint_eq(w.count, 0);
 }
@@ -65,19 +64,19 @@ START_TEST(leaders_are_counted_when_they_change)
 {
     struct watch w = {.first = 0};
     struct rlog_status log = {.leader = 0, .term = 1};
-    watch_committed(&w, &log, 0);
+    watch_turn(&w, &log, 0);
     log = (struct rlog_status){.leader = 2, .term = 1};
-    watch_committed(&w, &log, 0); /* the first one that is known */
+    watch_turn(&w, &log, 0); /* the first one that is known */
     ck_assert_uint_eq(w.leader_changes_total, 0);
     log.leader = 0;
-    watch_committed(&w, &log, 0);
+    watch_turn(&w, &log, 0);
     log = (struct rlog_status){.leader = 2, .term = 1};
-    watch_committed(&w, &log, 0); /* it is back */
+    watch_turn(&w, &log, 0); /* it is back */
     ck_assert_uint_eq(w.leader_changes_total, 0);
     log = (struct rlog_status){.leader = 3, .term = 2};
-    watch_committed(&w, &log, 0);
+    watch_turn(&w, &log, 0);
     log = (struct rlog_status){.leader = 3, .term = 5};
-    watch_committed(&w, &log, 0); /* elected again */
+    watch_turn(&w, &log, 0); /* elected again */
     ck_assert_uint_eq(w.leader_changes_total, 2);
 }
 END_TEST
