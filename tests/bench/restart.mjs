@@ -53,6 +53,7 @@ async function fill(cluster) {
 }
 
 async function firstConfirm(cluster) {
+  let refused = 0;
   for (;;) {
     let client;
     try {
@@ -61,8 +62,10 @@ async function firstConfirm(cluster) {
       if (login.status === "Success.") {
         const reply = await client.ask({ body: "the first", durability: 1 }, 30000);
         if (reply.status === "Success.") return Date.now();
+        if (++refused === 100) throw new Error(`refused: ${JSON.stringify(reply)}`);
       }
-    } catch {
+    } catch (error) {
+      if (refused === 100) throw error;
       await sleep(10);
     } finally {
       client?.socket.terminate();
@@ -102,7 +105,7 @@ async function round(cluster, number) {
   cluster.info.nodes.forEach((n, i) => console.log(`  node ${n.id}: ${stages(n, from[i], zero)}`));
 }
 
-const cluster = await Cluster.up({ nodes: 3, set: { "max-messages": 1000000, "max-messages-memory": 2 ** 33 } });
+const cluster = await Cluster.up({ nodes: 3, set: { "max-messages": 2 * count, "max-messages-memory": 2 ** 33 } });
 try {
   await fill(cluster);
   for (let i = 1; i <= rounds; i++) await round(cluster, i);
