@@ -5,6 +5,9 @@ src_server_libserver_a_SOURCES = \
 	src/server/auth.c src/server/auth.h \
 	src/server/certificates.c src/server/certificates.h \
 	src/server/commands.c \
+	src/server/commands.h \
+	src/server/commands_cluster.c \
+	src/server/commands_queue.c \
 	src/server/config.c src/server/config.h \
 	src/server/control.c src/server/control.h \
 	src/server/data.c src/server/data.h \
