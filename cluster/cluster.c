@@ -11,6 +11,7 @@
 #include "cluster/inbound.h"
 #include "cluster/listener.h"
 #include "cluster/peer.h"
+#include "raft/members.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,6 +21,7 @@
 
 static_assert(CLUSTER_RELAY_KEY_BYTES == FRAME_RELAY_KEY, "relay key sizes differ");
 static_assert(CLUSTER_FRAME_USER == FRAME_USER_FIRST, "kinds differ");
+static_assert(CLUSTER_FEATURE_BLANK == FRAME_FEATURE_BLANK, "features differ");
 static_assert(RLOG_MEMBERS_MAX <= LIMIT_PEERS, "more members than peers");
 
 struct cluster {
@@ -31,6 +33,7 @@ struct cluster {
     struct refusals refusals;
     struct listener *listener;
     struct inbound inbound;
+    struct rlog_members members;
     struct peer *peers[LIMIT_PEERS];
     uint32_t peer_count;
     uv_prepare_t prepare;
@@ -51,7 +54,22 @@ find_peer(const struct cluster *c, uint64_t id)
     return NULL;
 }
 
+static bool
+has_voter(const struct rlog_members *members, uint64_t id)
+{
+    const struct rlog_member *member = rlog_members_find(members, id);
+    return member != NULL && member->is_voter;
+}
+
 /* --- what peers and inbound links ask and tell --- */
+
+static bool
+is_of_another_backup(const struct cluster *c, const struct frame_hello *hello)
+{
+    uint64_t own = c->own.features >> FRAME_FEATURE_ORIGIN_SHIFT;
+    uint64_t other = hello->features >> FRAME_FEATURE_ORIGIN_SHIFT;
+    return own != 0 && other != 0 && own != other;
+}
 
 static enum frame_refusal
 on_hello(void *ctx, const struct frame_hello *hello)
@@ -63,7 +81,13 @@ on_hello(void *ctx, const struct frame_hello *hello)
         return FRAME_REFUSE_OWN_ID;
     struct peer *p = find_peer(c, hello->node);
     if (p == NULL)
-        return FRAME_REFUSE_UNKNOWN;
+        return (c->own.features & FRAME_FEATURE_BLANK) != 0 ? FRAME_REFUSE_NEW
+                                                            : FRAME_REFUSE_UNKNOWN;
+    if ((hello->features & FRAME_FEATURE_BLANK) != 0 &&
+        has_voter(&c->members, hello->node))
+        return FRAME_REFUSE_BLANK;
+    if (is_of_another_backup(c, hello))
+        return FRAME_REFUSE_ORIGIN;
     peer_learn(p, hello);
     return FRAME_REFUSE_NONE;
 }
@@ -127,16 +151,6 @@ on_accept(void *ctx, int fd, const struct sockaddr_storage *from)
 
 /* --- members --- */
 
-static bool
-has_member(const struct rlog_members *members, uint64_t id)
-{
-    for (uint32_t i = 0; i < members->count; i++) {
-        if (members->members[i].id == id)
-            return true;
-    }
-    return false;
-}
-
 static void
 add_peer(struct cluster *c, const struct rlog_member *member)
 {
@@ -159,10 +173,11 @@ cluster_set_members(struct cluster *c, const struct rlog_members *members)
     assert(members->count <= RLOG_MEMBERS_MAX);
     if (c->is_closing)
         return;
+    c->members = *members;
     for (uint32_t i = c->peer_count; i-- > 0;) {
         struct peer *p = c->peers[i];
         uint64_t id = peer_id(p);
-        if (has_member(members, id))
+        if (rlog_members_find(members, id) != NULL)
             continue;
         log_event(LOG_INFO, "peer.removed", "peer=%" PRIu64, id);
         c->peers[i] = c->peers[--c->peer_count];
@@ -195,6 +210,21 @@ const uint8_t *
 cluster_relay_key(const struct cluster *c)
 {
     return c->own.relay_key;
+}
+
+void
+cluster_set_features(struct cluster *c, uint64_t features)
+{
+    c->own.features = features;
+    frame_hello_set_features(c->hello.data, features);
+}
+
+uint32_t
+cluster_feature_level(uint64_t features)
+{
+    uint32_t level =
+        (uint32_t)(features >> FRAME_FEATURE_LEVEL_SHIFT) & FRAME_FEATURE_LEVEL_MASK;
+    return level == 0 ? 1 : level;
 }
 
 /* --- frames --- */
@@ -305,6 +335,7 @@ static enum status
 introduce(struct cluster *c, const struct cluster_options *options)
 {
     c->own.version = FRAME_VERSION;
+    c->own.features = options->features;
     c->own.node = options->id;
     memcpy(c->own.cluster_id, options->cluster_id, sizeof c->own.cluster_id);
     size_t length = strlen(options->client_address);

@@ -40,13 +40,23 @@ struct cluster;
 #define CLUSTER_RELAY_KEY_BYTES 32
 #define CLUSTER_FRAME_USER      64 /* first kind that is the user's */
 
+/* What a node says of itself in its hello. */
+#define CLUSTER_FEATURE_BLANK          1u /* made to join, and it has nothing yet */
+/* The highest level of records that it reads; a node that says none reads 1. */
+#define CLUSTER_FEATURE_LEVEL(level)   ((uint64_t)(level) << 8)
+/* What its data were restored from: two nodes that say something else do not talk. 0:
+ * they were not restored, or it joined later. */
+#define CLUSTER_FEATURE_ORIGIN(origin) ((uint64_t)(origin) << 32)
+uint32_t cluster_feature_level(uint64_t features);
+
 struct cluster_peer_info {
     uint64_t id;
     char client_address[128]; /* host:port of its client listener, "" not yet known */
     uint8_t relay_key[CLUSTER_RELAY_KEY_BYTES]; /* for relaying to it */
     bool is_connected;                          /* we can send to it */
     uint32_t version;                           /* of its protocol */
-    uint64_t features;                          /* bits; none are defined yet */
+    uint64_t features;                          /* CLUSTER_FEATURE bits */
+    uint8_t refusal; /* of our last try: enum frame_refusal */
 };
 
 struct cluster_callbacks {
@@ -71,6 +81,7 @@ struct cluster_options {
     const char *ca_file;
     const char *cert_file;
     const char *key_file;
+    uint64_t features;
     struct rlog_members members; /* whom to dial (not this node) */
 };
 
@@ -84,9 +95,13 @@ enum status cluster_open(uv_loop_t *loop,
  * listener first. closed_cb (may be NULL) when the loop is rid of it; no other callback
  * comes any more. */
 void cluster_close(struct cluster *c, void (*closed_cb)(void *ctx), void *ctx);
-/* The members from now on; this node among them or not makes no difference. Who is gone
- * is cut off in both directions, who is new is dialled. */
+/* The members from now on, with a vote or not; this node among them or not makes no
+ * difference. Who is gone is cut off in both directions, who is new is dialled. Who has
+ * a vote and says that it has nothing is refused: it does not know what it has voted
+ * and stored. */
 void cluster_set_members(struct cluster *c, const struct rlog_members *members);
+/* What it says of itself from now on, on new connections. */
+void cluster_set_features(struct cluster *c, uint64_t features);
 /* Reads the certificate files again; the old ones stay when the new ones are bad. */
 enum status cluster_reload_certificates(struct cluster *c) MUST_USE;
 

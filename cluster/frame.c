@@ -63,6 +63,8 @@ frame_put(struct bytes *out, uint8_t kind, struct slice body)
     bytes_put_slice(out, body);
 }
 
+#define HELLO_FEATURES 8 /* offset */
+
 void
 frame_hello_put(struct bytes *out, const struct frame_hello *hello)
 {
@@ -75,6 +77,12 @@ frame_hello_put(struct bytes *out, const struct frame_hello *hello)
     bytes_put(out, hello->relay_key, sizeof hello->relay_key);
     bytes_put_u16(out, (uint16_t)length);
     bytes_put(out, hello->client_address, length);
+}
+
+void
+frame_hello_set_features(uint8_t *hello, uint64_t features)
+{
+    put_u64(hello + HELLO_FEATURES, features);
 }
 
 /* An address goes into log lines and relays: printable ASCII only. */
@@ -124,7 +132,7 @@ enum frame_refusal
 frame_refusal_read(struct slice body)
 {
     if (body.size != 1 || body.data[0] < FRAME_REFUSE_VERSION ||
-        body.data[0] > FRAME_REFUSE_HELLO)
+        body.data[0] > FRAME_REFUSE_NEW)
         return FRAME_REFUSE_HELLO;
     return (enum frame_refusal)body.data[0];
 }
@@ -142,11 +150,19 @@ frame_refusal_name(enum frame_refusal refusal)
     case FRAME_REFUSE_OWN_ID:
         return "claims the id of this very node";
     case FRAME_REFUSE_UNKNOWN:
-        return "not a member";
+        return "not a member of this cluster";
     case FRAME_REFUSE_NAME:
         return "certificate is of another node";
     case FRAME_REFUSE_HELLO:
         return "malformed hello";
+    case FRAME_REFUSE_NEW:
+        return "it is new, and its initial-cluster does not name this node";
+    case FRAME_REFUSE_BLANK:
+        return "a voter without its data: remove it from the cluster, then add it "
+               "again";
+    case FRAME_REFUSE_ORIGIN:
+        return "restored from another backup: all nodes must be restored from the "
+               "same file";
     }
     return "unknown";
 }

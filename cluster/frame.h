@@ -15,7 +15,9 @@
  *   offset size
  *   0      4    "HFcl"
  *   4      4    protocol version
- *   8      8    feature bits
+ *   8      8    feature bits: 0: it has nothing yet (it was made to join);
+ *               8 to 15: the highest level of records that it reads, 0 = 1;
+ *               32 to 63: what its data were restored from, 0 = they were not
  *   16     16   cluster id
  *   32     8    node id
  *   40     32   relay key
@@ -38,6 +40,11 @@
 #define FRAME_RELAY_KEY       32
 #define FRAME_ADDRESS_MAX     128 /* with the final NUL */
 
+#define FRAME_FEATURE_BLANK        1u
+#define FRAME_FEATURE_LEVEL_SHIFT  8
+#define FRAME_FEATURE_LEVEL_MASK   0xffu
+#define FRAME_FEATURE_ORIGIN_SHIFT 32
+
 enum frame_kind {
     FRAME_RAFT_FIRST = 1,
     FRAME_RAFT_LAST = 31,
@@ -56,6 +63,9 @@ enum frame_refusal {
     FRAME_REFUSE_UNKNOWN = 4, /* not a member */
     FRAME_REFUSE_NAME = 5,    /* the certificate belongs to another node */
     FRAME_REFUSE_HELLO = 6,   /* malformed */
+    FRAME_REFUSE_BLANK = 7,   /* a voter that has lost its data and does not know it */
+    FRAME_REFUSE_ORIGIN = 8,  /* restored from another backup */
+    FRAME_REFUSE_NEW = 9,     /* not a member that it knows, but it is new itself */
 };
 
 struct frame_head {
@@ -95,6 +105,8 @@ void frame_put(struct bytes *out, uint8_t kind, struct slice body);
 
 /* Appends the body of a hello. client_address is cut at 127 bytes by its type. */
 void frame_hello_put(struct bytes *out, const struct frame_hello *hello);
+/* Other features in the body of a hello that was put. */
+void frame_hello_set_features(uint8_t *hello, uint64_t features);
 /* ST_INVALID: not a hello. ST_VERSION: of a version that we do not speak (version and
  * node are then set all the same, for the log line). */
 enum status frame_hello_read(struct slice body, struct frame_hello *ret_hello) MUST_USE;

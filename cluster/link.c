@@ -237,6 +237,7 @@ take_hello(struct link *l, uint8_t kind, struct blob *body)
 
     if (kind == FRAME_REFUSAL && l->is_dialled) {
         enum frame_refusal refusal = frame_refusal_read(blob_slice(body));
+        l->end.refusal = refusal;
         finish(l, ST_DENIED, "it refused us: %s", frame_refusal_name(refusal));
         return;
     }

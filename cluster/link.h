@@ -40,7 +40,8 @@ struct link_end {
     bool was_refused; /* nobody listens there: ECONNREFUSED on connect */
     bool was_cut;     /* EOF or reset by the other side */
     bool was_local;   /* out of descriptors or memory here: says nothing of the peer */
-    char text[TLS_WHY_MAX]; /* for the log */
+    enum frame_refusal refusal; /* what it told us instead of its hello */
+    char text[TLS_WHY_MAX];     /* for the log */
 };
 
 struct link_callbacks {

@@ -314,10 +314,9 @@ static void
 on_closed(void *ctx, const struct link_end *end)
 {
     struct peer *p = ctx;
-    bool was_up = p->state == PEER_UP;
-
     p->link = NULL;
-    if (was_up) {
+    p->info.refusal = (uint8_t)end->refusal;
+    if (p->state == PEER_UP) {
         leave_up(p, end->text);
         if (take_rush(p))
             redial(p);
@@ -474,6 +473,7 @@ peer_learn(struct peer *p, const struct frame_hello *hello)
 {
     p->info.version = hello->version;
     p->info.features = hello->features;
+    p->info.refusal = FRAME_REFUSE_NONE;
     memcpy(p->info.relay_key, hello->relay_key, sizeof p->info.relay_key);
     memcpy(p->info.client_address, hello->client_address,
            sizeof p->info.client_address);

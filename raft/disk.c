@@ -312,6 +312,12 @@ disk_is_rejoining(const struct disk *d)
     return d->meta.rejoin != DISK_REJOIN_NONE;
 }
 
+bool
+disk_is_joining(const struct disk *d)
+{
+    return d->meta.rejoin == DISK_REJOIN_JOINING;
+}
+
 const struct disk_error *
 disk_damage(const struct disk *d)
 {

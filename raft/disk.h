@@ -87,6 +87,12 @@ enum status disk_init(const char *dir,
                       const struct rlog_members *members,
                       struct disk_error *ret_error) MUST_USE;
 
+/* The same for a node that is to join: with nothing in it (disk_is_joining). */
+enum status disk_join(const char *dir,
+                      uint64_t node_id,
+                      const uint8_t cluster_id[DISK_CLUSTER_ID_BYTES],
+                      struct disk_error *ret_error) MUST_USE;
+
 /* Opens it and checks all that is in it; a torn tail is cut, all found is synced.
  *
  *   ST_NOTFOUND  no data there (run holdfastctl data init)
@@ -109,6 +115,7 @@ bool disk_is_crashed(const struct disk *d);
 /* The log was set aside, and what this node had acknowledged is not all here again:
  * rlog_options.is_rejoining. */
 bool disk_is_rejoining(const struct disk *d);
+bool disk_is_joining(const struct disk *d); /* the same, since disk_join() */
 /* Where the last read that gave ST_CORRUPT found damage; borrowed. */
 const struct disk_error *disk_damage(const struct disk *d);
 

@@ -94,7 +94,9 @@ check_meta(struct check *c)
                      "node %" PRIu64 ", term %" PRIu64 ", vote %" PRIu64
                      ", sequence %" PRIu64 "%s",
                      m.node_id, m.term, m.vote, m.sequence,
-                     m.rejoin != DISK_REJOIN_NONE ? ", rejoining" : "");
+                     m.rejoin == DISK_REJOIN_NONE      ? ""
+                     : m.rejoin == DISK_REJOIN_JOINING ? ", to join"
+                                                       : ", rejoining");
         } else {
             say_bad(&f, st);
         }

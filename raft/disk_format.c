@@ -120,7 +120,7 @@ disk_meta_get(const uint8_t in[META_BYTES], struct disk_meta *m)
     memcpy(m->cluster_id, in + 32, DISK_CLUSTER_ID_BYTES);
     m->term = get_u64(in + 48);
     m->vote = get_u64(in + 56);
-    if (in[64] > DISK_REJOIN_WAITING)
+    if (in[64] > DISK_REJOIN_JOINING)
         return ST_VERSION;
     m->rejoin = (enum disk_rejoin)in[64];
     return ST_OK;

@@ -36,12 +36,14 @@ struct record_head {
     uint64_t synced; /* highest record number known to be synced when it was written */
 };
 
-/* A log that was set aside (raft/disk_aside.c). In meta, not in boot: there are two
- * copies of it, and to forget this would open the restart gate too early. */
+/* A log that was set aside (raft/disk_aside.c), or is that of a new node. In meta, not
+ * in boot: there are two copies of it, and to forget this would open the restart gate
+ * too early. */
 enum disk_rejoin {
     DISK_REJOIN_NONE = 0,
     DISK_REJOIN_MOVING = 1,  /* log and snapshots are on their way to aside */
     DISK_REJOIN_WAITING = 2, /* what was acknowledged is not all here again */
+    DISK_REJOIN_JOINING = 3, /* a new node: the same, and it never had anything */
 };
 
 struct disk_meta {

@@ -1,6 +1,7 @@
 /* Making a new data directory. A file "initialising" is there from the first change to
  * the last; while it is, the directory counts as none and making it can be repeated. */
 #include "raft/disk_int.h"
+#include "raft/disk_make.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -107,24 +108,88 @@ write_first_entry(const struct disk_sys *sys,
     return rv;
 }
 
+/* A folder with nothing in it: what a broken attempt left there goes. */
 static int
-write_all(int dir_fd,
-          uint64_t node_id,
-          const uint8_t *cluster_id,
-          const struct rlog_members *members)
+make_folder(int dir_fd, const char *name)
+{
+    if (mkdirat(dir_fd, name, 0700) != 0 && errno != EEXIST)
+        return -1;
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int rv = listing == NULL ? -1 : 0;
+    while (rv == 0 && (entry = readdir(listing)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            rv = unlinkat(fd, entry->d_name, 0);
+    int error = errno;
+    if (listing != NULL)
+        closedir(listing);
+    else if (fd >= 0)
+        close(fd);
+    errno = error;
+    return rv;
+}
+
+int
+disk_make_folders(int dir_fd)
+{
+    return make_folder(dir_fd, "log") != 0 ? -1 : make_folder(dir_fd, "snapshots");
+}
+
+enum status
+disk_begin_directory(const char *dir, int *ret_dir_fd, struct disk_error *e)
+{
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return fail(dir, e);
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return fail(dir, e);
+    enum status st = check_empty(dir, dir_fd, e);
+    if (st == ST_OK) {
+        int fd = openat(dir_fd, "initialising", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0 || fsync(dir_fd) != 0)
+            st = fail(dir, e);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (st != ST_OK) {
+        close(dir_fd);
+        return st;
+    }
+    *ret_dir_fd = dir_fd;
+    return ST_OK;
+}
+
+enum status
+disk_finish_directory(const char *dir,
+                      int dir_fd,
+                      const struct disk_meta *meta,
+                      const struct disk_boot *boot,
+                      struct disk_error *e)
 {
     struct disk_sys sys;
     uint8_t meta_bytes[META_BYTES];
     uint8_t boot_bytes[BOOT_BYTES];
-    struct disk_meta meta = {.sequence = 1, .node_id = node_id, .term = 1};
-    struct disk_boot boot = {.is_clean = true, .number = 1};
-    memcpy(meta.cluster_id, cluster_id, DISK_CLUSTER_ID_BYTES);
-    disk_meta_put(meta_bytes, &meta);
-    disk_boot_put(boot_bytes, &boot);
+    disk_meta_put(meta_bytes, meta);
+    disk_boot_put(boot_bytes, boot);
     disk_fill_system(&sys, NULL);
-    if ((mkdirat(dir_fd, "log", 0700) != 0 && errno != EEXIST) ||
-        (mkdirat(dir_fd, "snapshots", 0700) != 0 && errno != EEXIST))
-        return -1;
+    if (disk_replace_file(&sys, dir_fd, "boot", boot_bytes, sizeof boot_bytes) != 0 ||
+        disk_replace_file(&sys, dir_fd, "meta-1", meta_bytes, sizeof meta_bytes) != 0 ||
+        disk_replace_file(&sys, dir_fd, "meta-2", meta_bytes, sizeof meta_bytes) != 0 ||
+        unlinkat(dir_fd, "initialising", 0) != 0 || fsync(dir_fd) != 0)
+        return fail(dir, e);
+    sync_parent(dir);
+    return ST_OK;
+}
+
+static int
+make_log(int dir_fd,
+         uint64_t node_id,
+         const uint8_t *cluster_id,
+         const struct rlog_members *members)
+{
+    struct disk_sys sys;
+    disk_fill_system(&sys, NULL);
     int log_fd = openat(dir_fd, "log", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (log_fd < 0)
         return -1;
@@ -132,13 +197,32 @@ write_all(int dir_fd,
     int error = errno;
     close(log_fd);
     errno = error;
-    if (rv != 0 ||
-        disk_replace_file(&sys, dir_fd, "boot", boot_bytes, sizeof boot_bytes) != 0 ||
-        disk_replace_file(&sys, dir_fd, "meta-1", meta_bytes, sizeof meta_bytes) != 0 ||
-        disk_replace_file(&sys, dir_fd, "meta-2", meta_bytes, sizeof meta_bytes) != 0 ||
-        unlinkat(dir_fd, "initialising", 0) != 0)
-        return -1;
-    return fsync(dir_fd);
+    return rv;
+}
+
+/* members NULL: of a node that is to join. */
+static enum status
+make(const char *dir,
+     uint64_t node_id,
+     const uint8_t *cluster_id,
+     const struct rlog_members *members,
+     struct disk_error *e)
+{
+    int dir_fd = -1;
+    struct disk_meta meta = {.sequence = 1, .node_id = node_id, .term = 1};
+    struct disk_boot boot = {.is_clean = true, .number = members != NULL};
+    meta.rejoin = members != NULL ? DISK_REJOIN_NONE : DISK_REJOIN_JOINING;
+    memcpy(meta.cluster_id, cluster_id, DISK_CLUSTER_ID_BYTES);
+    enum status st = disk_begin_directory(dir, &dir_fd, e);
+    if (st != ST_OK)
+        return st;
+    if (disk_make_folders(dir_fd) != 0 ||
+        (members != NULL && make_log(dir_fd, node_id, cluster_id, members) != 0))
+        st = fail(dir, e);
+    else
+        st = disk_finish_directory(dir, dir_fd, &meta, &boot, e);
+    close(dir_fd);
+    return st;
 }
 
 enum status
@@ -156,22 +240,15 @@ disk_init(const char *dir,
         disk_error_set(ret_error, "the members are not right, or this node is not one");
         return ST_INVALID;
     }
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return fail(dir, ret_error);
-    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return fail(dir, ret_error);
-    enum status st = check_empty(dir, dir_fd, ret_error);
-    if (st == ST_OK) {
-        int fd = openat(dir_fd, "initialising", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        if (fd >= 0)
-            close(fd);
-        if (fd < 0 || fsync(dir_fd) != 0 ||
-            write_all(dir_fd, node_id, cluster_id, &sorted) != 0)
-            st = fail(dir, ret_error);
-        else
-            sync_parent(dir);
-    }
-    close(dir_fd);
-    return st;
+    return make(dir, node_id, cluster_id, &sorted, ret_error);
+}
+
+enum status
+disk_join(const char *dir,
+          uint64_t node_id,
+          const uint8_t cluster_id[DISK_CLUSTER_ID_BYTES],
+          struct disk_error *ret_error)
+{
+    memset(ret_error, 0, sizeof *ret_error);
+    return make(dir, node_id, cluster_id, NULL, ret_error);
 }

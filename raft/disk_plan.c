@@ -334,9 +334,10 @@ op_gate_opened(void *ctx)
     struct disk *d = ctx;
     /* Not written, here and below: the next start is gated for nothing, that is all. */
     if (d->meta.rejoin != DISK_REJOIN_NONE) {
+        enum disk_rejoin was = d->meta.rejoin;
         d->meta.rejoin = DISK_REJOIN_NONE;
         if (disk_write_meta(d) != ST_OK) {
-            d->meta.rejoin = DISK_REJOIN_WAITING;
+            d->meta.rejoin = was;
             return;
         }
         log_event(LOG_INFO, "disk.rejoined", "last_index=%" PRIu64, d->last);

@@ -191,7 +191,7 @@ disk_check_joined(struct disk *d,
     }
     const struct rlog_snapshot_meta *m = &d->rlog.found.snapshot;
     if (m->index == 0) {
-        if (!s->has_record && d->meta.rejoin == DISK_REJOIN_WAITING)
+        if (!s->has_record && d->meta.rejoin != DISK_REJOIN_NONE)
             return ST_OK;
         if (!s->has_record)
             return hole(d, e, "it is empty, and there is no snapshot");

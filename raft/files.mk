@@ -1,7 +1,8 @@
 # The replicated log of one node: librlog is its logic (no I/O), librdisk the data directory.
-# pure: entries guard heap members rlog rlog_elect rlog_gate rlog_offer rlog_receive rlog_room rlog_send rlog_snapshot rlog_step rlog_store rlog_submit wire wire_snapshot
+# pure: change entries guard heap members rlog rlog_elect rlog_gate rlog_offer rlog_receive rlog_room rlog_send rlog_snapshot rlog_step rlog_store rlog_submit wire wire_snapshot
 noinst_LIBRARIES += raft/librlog.a raft/librdisk.a
 raft_librlog_a_SOURCES = \
+	raft/change.c raft/change.h \
 	raft/entries.c raft/entries.h \
 	raft/guard.c raft/guard.h \
 	raft/heap.c \
@@ -29,12 +30,14 @@ raft_librdisk_a_SOURCES = \
 	raft/disk_helper.c \
 	raft/disk_image.c \
 	raft/disk_init.c \
+	raft/disk_make.h \
 	raft/disk_mend.c \
 	raft/disk_plan.c \
 	raft/disk_read.c \
 	raft/disk_repair.c \
 	raft/disk_reserve.c \
 	raft/disk_scan.c raft/disk_scan.h \
+	raft/disk_seed.c raft/disk_seed.h \
 	raft/disk_sync.c \
 	raft/disk_thread.c \
 	raft/disk_writer.c

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 void
@@ -442,6 +443,35 @@ void
 rlog_get_members(const struct rlog *r, struct rlog_members *ret_members)
 {
     *ret_members = r->members;
+}
+
+static uint64_t
+newest_members_index(const struct rlog *r)
+{
+    return r->raft.configuration_uncommitted_index != 0
+               ? r->raft.configuration_uncommitted_index
+               : r->raft.configuration_committed_index;
+}
+
+uint64_t
+rlog_newest_members(const struct rlog *r, struct rlog_members *ret_members)
+{
+    memset(ret_members, 0, sizeof *ret_members);
+    for (unsigned i = 0; i < r->raft.configuration.n && i < RLOG_MEMBERS_MAX; i++) {
+        const struct raft_server *server = &r->raft.configuration.servers[i];
+        struct rlog_member *member = &ret_members->members[ret_members->count++];
+        member->id = server->id;
+        member->is_voter = server->role == RAFT_VOTER;
+        (void)snprintf(member->address, sizeof member->address, "%s", server->address);
+    }
+    return ret_members->count > 0 ? newest_members_index(r) : 0;
+}
+
+uint64_t
+rlog_members_stamp(const struct rlog *r)
+{
+    uint64_t index = newest_members_index(r);
+    return rlog_term_of(r, index) << 40 ^ index;
 }
 
 uint64_t

@@ -75,8 +75,7 @@ void rlog_close(struct rlog *r); /* NULL is fine; does not close disk */
  * at least now). */
 void rlog_tick(struct rlog *r, uint64_t now_ms);
 uint64_t rlog_deadline(const struct rlog *r);
-/* The time that the last call gave: inside a callback, now. */
-uint64_t rlog_now_ms(const struct rlog *r);
+uint64_t rlog_now_ms(const struct rlog *r); /* that the last call gave: now */
 
 /* A frame from an authenticated peer; blob is borrowed (references are taken for
  * entries that are kept). Malformed: ST_INVALID, nothing happened, close the peer. */
@@ -132,8 +131,7 @@ void rlog_snapshot_finish(struct rlog *r);
 void rlog_snapshot_cancel(struct rlog *r);
 /* How many piece bytes wait for the disk: the user paces itself by it. */
 uint64_t rlog_snapshot_backlog_bytes(const struct rlog *r);
-/* Log bytes since the last snapshot, with the records' heads. */
-uint64_t rlog_log_bytes(const struct rlog *r);
+uint64_t rlog_log_bytes(const struct rlog *r); /* since it, with the records' heads */
 /* What restore_cb was asked for is done, or has failed. */
 void rlog_restored(struct rlog *r, enum status st, uint64_t now_ms);
 uint64_t rlog_snapshot_bytes(const struct rlog *r); /* the size of the image */
@@ -144,7 +142,9 @@ enum status rlog_snapshot_read(struct rlog *r,
                                struct blob **ret_piece) MUST_USE;
 
 void rlog_get_status(const struct rlog *r, struct rlog_status *ret_status);
-/* The latest committed configuration. */
+/* The latest committed configuration; the latest one, committed or not (its index; 0:
+ * there is none yet); a number that changes with that. */
 void rlog_get_members(const struct rlog *r, struct rlog_members *ret_members);
-
+uint64_t rlog_newest_members(const struct rlog *r, struct rlog_members *ret_members);
+uint64_t rlog_members_stamp(const struct rlog *r);
 #endif

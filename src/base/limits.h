@@ -33,6 +33,7 @@
 /* Core. */
 /* An entry takes no more records. RLOG_TRAILING_ENTRIES such entries stay behind each
  * snapshot, so this is part of what bounds the disk. */
+#define LIMIT_SWEEP_MESSAGES    10000 /* looked at for one record */
 #define LIMIT_ENTRY_CLOSE_BYTES (256u << 10)
 #define LIMIT_ENTRY_BYTES       (8u << 20) /* hard: one message is at most six MiB */
 #define LIMIT_QUEUES            1024

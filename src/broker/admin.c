@@ -3,6 +3,7 @@
 #include "broker/admin.h"
 
 #include "base/mem.h"
+#include "broker/admin_bulk.h"
 #include "broker/admin_read.h"
 #include "broker/delay.h"
 #include "broker/dispatch.h"
@@ -31,12 +32,12 @@ refuse(struct broker *b, struct client *c, struct request *r, unsigned code)
     reply_refuse(b, c, r, code, batch_barrier(b));
 }
 
-static void
-notify(struct broker *b,
-       struct client *c,
-       const struct uuid *id,
-       bool is_moved,
-       uint64_t tag)
+void
+admin_notify(struct broker *b,
+             struct client *c,
+             const struct uuid *id,
+             bool is_moved,
+             uint64_t tag)
 {
     struct notice *notice = mem_calloc(1, sizeof *notice);
     notice->parcel.conn = c->id;
@@ -90,7 +91,16 @@ admin_bury_damaged(struct broker *b, struct part *part)
     }
 }
 
-/* A subscriber that was handed the message, now or before a resume, is told. */
+struct client *
+admin_who_knows(const struct message *m)
+{
+    const struct seat *seat = m->place == PLACE_HELD ? seat_of(m->holder) : NULL;
+    bool is_known = seat != NULL && seat->client != NULL &&
+                    seat->client->phase == CLIENT_OPEN &&
+                    (m->sent_mark != 0 || m->was_sent);
+    return is_known ? seat->client : NULL;
+}
+
 static void
 take_message(struct broker *b, struct client *c, struct request *r)
 {
@@ -106,16 +116,14 @@ take_message(struct broker *b, struct client *c, struct request *r)
         return;
     }
     struct seat *seat = m->place == PLACE_HELD ? seat_of(m->holder) : NULL;
-    bool is_known = seat != NULL && seat->client != NULL &&
-                    seat->client->phase == CLIENT_OPEN &&
-                    (m->sent_mark != 0 || m->was_sent);
+    struct client *knows = admin_who_knows(m);
     struct uuid id = m->id;
     delay_message_leaves(part, m);
     if (seat != NULL)
         seat_message_leaves(seat, m);
     uint64_t tag = take(b, part, m, command);
-    if (is_known)
-        notify(b, seat->client, &id, command == ADMIN_MOVETODLQ, tag);
+    if (knows != NULL)
+        admin_notify(b, knows, &id, command == ADMIN_MOVETODLQ, tag);
     reply_ok(b, c, r, REPLY_STATUS, tag == TAG_NONE ? batch_barrier(b) : tag);
     if (seat != NULL)
         seat_update(b, seat);
@@ -223,7 +231,7 @@ admin_push(struct broker *b, struct client *c)
 
 /* Commands that read: the reply is filled in or the code is given. */
 static unsigned
-read_command(struct client *c, struct request *r)
+read_command(const struct broker *b, struct client *c, struct request *r)
 {
     const struct part *part = c->part;
     enum admin_command command = r->admin->command;
@@ -235,6 +243,10 @@ read_command(struct client *c, struct request *r)
         struct message *m = admin_find_message(part, r->admin);
         unsigned code = lowest(r, m == NULL ? 301 : 0);
         return code != 0 ? code : admin_read_message(m, r);
+    }
+    if (command == ADMIN_HISTORY) {
+        unsigned code = admin_read_story(part, b->clock.time_ms, r);
+        return lowest(r, code);
     }
     if (r->code != 0)
         return r->code;
@@ -260,6 +272,11 @@ admin_handle(struct broker *b, struct client *c, struct request *r)
     case ADMIN_DELDLQMSG:
         take_message(b, c, r);
         return;
+    case ADMIN_REDRIVE:
+    case ADMIN_PURGE:
+        admin_bulk(b, c, r);
+        return;
+    case ADMIN_HISTORY:
     case ADMIN_GETSTATS:
     case ADMIN_GETUSAGE:
     case ADMIN_GETMSGS:
@@ -269,7 +286,7 @@ admin_handle(struct broker *b, struct client *c, struct request *r)
     case ADMIN_GETCFG:
         break;
     }
-    unsigned code = read_command(c, r);
+    unsigned code = read_command(b, c, r);
     if (code != 0)
         refuse(b, c, r, code);
     else

@@ -15,6 +15,14 @@ void admin_push(struct broker *b, struct client *c);
 /* Settings have changed: what depends on them is scheduled anew. */
 void admin_settings_changed(struct broker *b, struct part *part);
 
+/* The connection that was handed the message, now or before a resume; or NULL. */
+struct client *admin_who_knows(const struct message *m);
+/* Tells it that the message was taken away. */
+void admin_notify(struct broker *b,
+                  struct client *c,
+                  const struct uuid *id,
+                  bool is_moved,
+                  uint64_t tag);
 /* A new leader, before anything else: messages whose bodies are damaged go to the DLQ.
  */
 void admin_bury_damaged(struct broker *b, struct part *part);

@@ -59,6 +59,22 @@ admin_read_message(struct message *m, struct request *r)
     return 0;
 }
 
+unsigned
+admin_read_story(const struct part *part, uint64_t now_ms, struct request *r)
+{
+    const struct message *m =
+        r->admin->has_id ? queue_message(part->queue, &r->admin->id) : NULL;
+    if (m == NULL)
+        return 301;
+    struct message_story *story = mem_try_alloc(sizeof *story);
+    if (story == NULL)
+        return CODE_NO_MEMORY;
+    message_story(m, now_ms, story);
+    r->reply.shape = REPLY_STORY;
+    r->reply.story = story;
+    return 0;
+}
+
 static int
 compare_id(const void *key, const struct tree_node *node)
 {

@@ -12,6 +12,8 @@ struct part;
 struct message *admin_find_message(const struct part *part,
                                    const struct admin_fields *fields);
 unsigned admin_read_message(struct message *m, struct request *r);
+/* Of one in any place. 301: there is none. */
+unsigned admin_read_story(const struct part *part, uint64_t now_ms, struct request *r);
 unsigned admin_read_list(const struct part *part, struct request *r);
 unsigned admin_read_config(const struct part *part, struct request *r);
 /* 407 for a day before the queue's first. */

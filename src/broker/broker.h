@@ -111,6 +111,16 @@ enum status broker_redrive(struct broker *b,
                            struct slice name,
                            const struct uuid *id,
                            uint64_t *ret_batch) MUST_USE;
+/* The cluster's level (queue/level.h), which is never lowered. Who asks has made sure
+ * that the program of every member knows it. ST_EXISTS: it is that or above already;
+ * ST_RANGE: above HF_LEVEL_NOW; ST_NOTLEADER. */
+enum status
+broker_raise_level(struct broker *b, uint32_t level, uint64_t *ret_batch) MUST_USE;
+/* What was decided, perhaps not committed yet. On a follower: what is applied. */
+uint32_t broker_level(const struct broker *b);
+/* A cluster in which no queue was ever made: there is nothing that an older program
+ * would have to read, and the level may be raised without asking an operator. */
+bool broker_is_new_cluster(const struct broker *b);
 /* Bytes on the sockets of a queue's clients since the last call, for usage rows. */
 void
 broker_add_usage(struct broker *b, uint32_t queue, uint64_t sent, uint64_t received);

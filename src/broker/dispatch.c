@@ -121,13 +121,13 @@ assign(struct broker *b, struct part *part, struct message *m, struct seat *seat
     struct session *x = seat->session;
     delay_message_leaves(part, m);
     if (m->durability > 0) {
-        batch_begin(b, false);
-        message_assign(b->state, m, x);
+        uint64_t stamp_ms = batch_begin(b, false);
+        message_assign(b->state, m, x, stamp_ms);
         struct record_message fields = {.id = m->id, .session = x->number};
         batch_add_message(b, part, RECORD_ASSIGN, &fields);
         seat->assign_tag = batch_open_number(b);
     } else {
-        message_assign(b->state, m, x);
+        message_assign(b->state, m, x, b->clock.time_ms);
         if (!x->has_received) {
             batch_begin(b, false);
             session_received(b->state, x);

@@ -1,16 +1,19 @@
 /* Operating: what the node's operator decides about queues, logins, settings and dead
  * letters (holdfastctl, by the control socket). Each is a record like any other; the
  * caller waits for the batch it was given. */
-#include "broker/broker.h"
+#include "broker/operate.h"
 
 #include "base/mem.h"
 #include "broker/admin.h"
+#include "broker/broker.h"
 #include "broker/client.h"
 #include "broker/delay.h"
 #include "broker/dispatch.h"
 #include "broker/effects.h"
 #include "broker/inside.h"
 #include "broker/part.h"
+#include "broker/session.h"
+#include "queue/level.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,6 +46,35 @@ decide(struct broker *b, const struct record *record)
     batch_add(b, NULL, record);
     batch_set_config(b);
     return batch_open_number(b);
+}
+
+uint32_t
+broker_level(const struct broker *b)
+{
+    return b->state->level;
+}
+
+bool
+broker_is_new_cluster(const struct broker *b)
+{
+    return b->state->next_queue == 1;
+}
+
+enum status
+broker_raise_level(struct broker *b, uint32_t level, uint64_t *ret_batch)
+{
+    if (!b->is_leading)
+        return ST_NOTLEADER;
+    if (level > HF_LEVEL_NOW)
+        return ST_RANGE;
+    if (level <= b->state->level)
+        return ST_EXISTS;
+    struct record record;
+    record.type = RECORD_LEVEL;
+    record.queue = 0;
+    record.level = level;
+    *ret_batch = decide(b, &record);
+    return ST_OK;
 }
 
 enum status
@@ -150,6 +182,66 @@ broker_set_settings(struct broker *b,
     *ret_batch = decide(b, &record);
     admin_settings_changed(b, part_of(q));
     return ST_OK;
+}
+
+enum status
+broker_end_session(struct broker *b,
+                   struct slice name,
+                   uint64_t number,
+                   uint64_t *ret_batch)
+{
+    struct queue *q = NULL;
+    enum status st = led_queue(b, name, &q);
+    struct session *x = st == ST_OK ? queue_session_by_number(q, number) : NULL;
+    if (x == NULL)
+        return st == ST_OK ? ST_NOTFOUND : st;
+    struct client *c = seat_of(x)->client;
+    session_finish(b, seat_of(x));
+    *ret_batch = batch_open_number(b);
+    if (c != NULL) {
+        effect_close(b, c, *ret_batch);
+        client_free(b, c);
+    }
+    dispatch(b, part_of(q));
+    return ST_OK;
+}
+
+uint32_t
+broker_close_role(struct broker *b,
+                  struct slice name,
+                  enum login_role role,
+                  uint64_t batch)
+{
+    struct queue *q = NULL;
+    uint32_t count = 0;
+    if (led_queue(b, name, &q) != ST_OK)
+        return 0;
+    LIST_FOREACH (node, &part_of(q)->clients) {
+        struct client *c = CONTAINER_OF(node, struct client, in_part);
+        if (c->role != role || c->phase != CLIENT_OPEN)
+            continue;
+        effect_close(b, c, batch);
+        c->phase = CLIENT_ENDING;
+        if (c->seat != NULL)
+            seat_update(b, c->seat); /* it gets nothing more */
+        count++;
+    }
+    return count;
+}
+
+bool
+broker_session_is_live(const struct session *x)
+{
+    return x->leader != NULL && seat_of(x)->client != NULL;
+}
+
+uint64_t
+broker_logged_in(const struct queue *q, enum login_role role)
+{
+    const struct part *part = part_of(q);
+    return part == NULL ? 0
+                        : part->logged_in[QUEUE_DISTRIBUTE][role] +
+                              part->logged_in[QUEUE_COPY][role];
 }
 
 enum status

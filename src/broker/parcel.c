@@ -52,6 +52,7 @@ free_request(struct request *r)
     mem_free(r->reply.rows);
     mem_free(r->reply.history);
     mem_free(r->reply.config);
+    mem_free(r->reply.story);
     mem_free(r);
 }
 

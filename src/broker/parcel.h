@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "broker/story.h"
 #include "queue/state.h"
 
 enum parcel_kind {
@@ -77,6 +78,29 @@ enum admin_command {
     ADMIN_DELDLQMSG,
     ADMIN_GETCFG,
     ADMIN_SETCFG,
+    /* beyond the manual: */
+    ADMIN_REDRIVE,
+    ADMIN_PURGE,
+    ADMIN_HISTORY,
+};
+
+enum bulk_place {
+    BULK_WAITING,
+    BULK_ALL, /* held ones too */
+    BULK_DLQ,
+};
+
+/* Which messages a redrive or purge is about. */
+struct admin_bulk {
+    enum bulk_place place;
+    bool is_one; /* redrive: the message id, and nothing else here */
+    bool is_dry;
+    bool has_after;
+    uint8_t reasons;  /* bits, as in queue/sweep.h; 0 any */
+    uint8_t key_size; /* 0 any */
+    uint8_t key[LIMIT_KEY_BYTES];
+    uint32_t older_secs; /* dead for so long; 0 any */
+    struct uuid after;
 };
 
 struct admin_fields {
@@ -93,6 +117,7 @@ struct admin_fields {
     uint32_t count;
     struct publish_fields publish;
     struct record_settings_set settings;
+    struct admin_bulk bulk; /* REDRIVE, PURGE: with count at most */
 };
 
 /* A family byte (4, 6, or 0 when it is not known), then the IPv4 address, or the first
@@ -129,6 +154,8 @@ enum reply_shape {
     REPLY_CONFIG,      /* {"status":"Success.","name":["w",value],..} */
     REPLY_STATS,       /* {"status":"Success.","csv":"rows"} of getstats */
     REPLY_USAGE,       /* the same of getusage */
+    REPLY_BULK,        /* {"status":"Success.","count":N,"more":..,"last":..} */
+    REPLY_STORY,       /* {"status":"Success.","id":..,..,"csv":"rows"} */
 };
 
 /* One message as administrators see it. In REPLY_MESSAGE body is a reference. */
@@ -163,6 +190,8 @@ struct reply {
     struct message_view *rows; /* REPLY_LIST; REPLY_MESSAGE: one */
     struct history_view *history;
     uint64_t *config; /* SETTING_COUNT values and the memory used; malloc'ed */
+    struct message_story *story; /* REPLY_STORY; malloc'ed */
+    bool has_more; /* REPLY_BULK: number of them, and behind id there may be others */
 };
 
 /* A client's request and, on the way back, its reply. One allocation with its context

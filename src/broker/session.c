@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "broker/inside.h"
 #include "broker/timer.h"
+#include "queue/level.h"
 
 #include <assert.h>
 
@@ -145,7 +146,7 @@ holds_volatile(const struct session *x)
  * its way, and nobody else is to acknowledge one before that: they wait for the record.
  */
 static void
-seat_end(struct broker *b, struct seat *seat)
+seat_end(struct broker *b, struct seat *seat, enum record_type type)
 {
     struct session *x = seat->session;
     struct part *part = seat->part;
@@ -160,8 +161,23 @@ seat_end(struct broker *b, struct seat *seat)
     x->leader = NULL;
     mem_free(seat);
     part->queue->totals.returned += x->held_count;
-    session_end(b->state, x, fields.order, stamp_ms);
-    batch_add_session(b, part, RECORD_SESSION_END, &fields);
+    if (type == RECORD_SESSION_CLOSE)
+        session_close(b->state, x, fields.order, stamp_ms);
+    else
+        session_end(b->state, x, fields.order, stamp_ms);
+    batch_add_session(b, part, type, &fields);
+}
+
+void
+session_finish(struct broker *b, struct seat *seat)
+{
+    struct part *part = seat->part;
+    bool is_known = b->state->level >= HF_LEVEL_TRAILS;
+    if (tree_is_linked(&seat->in_saved))
+        tree_remove(&part->saved, &seat->in_saved);
+    seat_leave(seat);
+    seat_end(b, seat, is_known ? RECORD_SESSION_CLOSE : RECORD_SESSION_END);
+    sessions_schedule(b, part);
 }
 
 void
@@ -169,7 +185,7 @@ session_logout(struct broker *b, struct client *c)
 {
     struct seat *seat = c->seat;
     seat_leave(seat);
-    seat_end(b, seat);
+    seat_end(b, seat, RECORD_SESSION_END);
 }
 
 /* Which of its messages the subscriber has whole. */
@@ -194,7 +210,7 @@ session_drop(struct broker *b, struct client *c)
     seat_leave(seat);
     bool has_room = q->counts.saved_sessions < q->settings[SETTING_MAX_TASKS];
     if (x->held_count == 0 && !(x->has_received && has_room)) {
-        seat_end(b, seat);
+        seat_end(b, seat, RECORD_SESSION_END);
         return;
     }
     uint64_t stamp_ms = batch_begin_now(b, false);
@@ -216,7 +232,7 @@ sessions_expire(struct broker *b, struct part *part)
             break;
         left -= 1 + (int64_t)seat->session->held_count;
         tree_remove(&part->saved, first);
-        seat_end(b, seat);
+        seat_end(b, seat, RECORD_SESSION_END);
     }
     sessions_schedule(b, part);
 }

@@ -35,6 +35,9 @@ void session_continue(struct broker *b,
                       bool is_replay);
 /* The connection's session ends: what it held goes to others. */
 void session_logout(struct broker *b, struct client *c);
+/* Ended by an operator, saved or not: it leaves its connection, and what it held goes
+ * to others. The caller closes the connection and dispatches. */
+void session_finish(struct broker *b, struct seat *seat);
 /* The connection is gone: saved or ended by the manual's rule. */
 void session_drop(struct broker *b, struct client *c);
 /* Sessions whose time is up end, a turn's share. The caller dispatches. */

@@ -200,22 +200,26 @@ report(const struct bench *b)
         b->last_ack_us > b->begin_us && ack_s > 0 ? (double)b->acked / ack_s : 0;
     unsigned long long p[4] = {percentile(b, 0.5), percentile(b, 0.9),
                                percentile(b, 0.99), b->max_us};
-    if (b->options->is_json)
-        (void)printf("{\"confirmed\":%llu,\"refused\":%llu,\"received\":%llu,"
-                     "\"acked\":%llu,\"confirm_per_s\":%.0f,\"acked_per_s\":%.0f,"
-                     "\"confirm_us\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,"
-                     "\"max\":%llu}}\n",
-                     (unsigned long long)b->confirmed, (unsigned long long)b->refused,
-                     (unsigned long long)b->received, (unsigned long long)b->acked,
-                     confirm_rate, ack_rate, p[0], p[1], p[2], p[3]);
-    else
-        (void)printf(
-            "confirmed %llu (%.0f/s), refused %llu, acknowledged %llu (%.0f/s)\n"
-            "publish to confirm: p50 %llu us, p90 %llu us, p99 %llu us, max %llu "
-            "us\n",
-            (unsigned long long)b->confirmed, confirm_rate,
-            (unsigned long long)b->refused, (unsigned long long)b->acked, ack_rate,
-            p[0], p[1], p[2], p[3]);
+    struct bytes json = {0};
+    struct bytes text = {0};
+    bytes_printf(&json,
+                 "{\"confirmed\":%llu,\"refused\":%llu,\"received\":%llu,"
+                 "\"acked\":%llu,\"confirm_per_s\":%.0f,\"acked_per_s\":%.0f,"
+                 "\"confirm_us\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,"
+                 "\"max\":%llu}}",
+                 (unsigned long long)b->confirmed, (unsigned long long)b->refused,
+                 (unsigned long long)b->received, (unsigned long long)b->acked,
+                 confirm_rate, ack_rate, p[0], p[1], p[2], p[3]);
+    bytes_printf(
+        &text,
+        "confirmed %llu (%.0f/s), refused %llu, acknowledged %llu (%.0f/s)\n"
+        "publish to confirm: p50 %llu us, p90 %llu us, p99 %llu us, max %llu us",
+        (unsigned long long)b->confirmed, confirm_rate, (unsigned long long)b->refused,
+        (unsigned long long)b->acked, ack_rate, p[0], p[1], p[2], p[3]);
+    ctl_answer(b->options, slice_of(json.data, json.size),
+               slice_of(text.data, text.size));
+    bytes_fini(&json);
+    bytes_fini(&text);
 }
 
 static void
@@ -289,10 +293,8 @@ ctl_bench(const struct options *o, int argc, char **argv)
     }
     if (code == CTL_DONE && is_left)
         (void)fprintf(stderr, "holdfastctl: a logout was not answered\n");
-    if (code == CTL_DONE && is_broken) {
-        (void)fprintf(stderr, "holdfastctl: a connection broke: the leader changed?\n");
-        code = CTL_UNREACHABLE;
-    }
+    if (code == CTL_DONE && is_broken)
+        code = ctl_fail(o, CTL_UNREACHABLE, "a connection broke: the leader changed?");
     if (code == CTL_DONE && b->refused > 0)
         code = CTL_REFUSED;
     bytes_fini(&b->publish);

@@ -1,8 +1,8 @@
-/* The control socket's client: one line out, one line back. */
+/* The control socket's client: see control_client.h. */
+#include "ctl/control_client.h"
+
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/text.h"
-#include "ctl/commands.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -34,10 +34,7 @@ dial(const char *path)
 }
 
 static enum status
-exchange(int fd,
-         const struct bytes *request,
-         uint64_t timeout_secs,
-         struct bytes *reply)
+send_request(int fd, const struct bytes *request)
 {
     size_t sent = 0;
     while (sent < request->size) { /* bound: the request */
@@ -46,6 +43,12 @@ exchange(int fd,
             return ST_CLOSED;
         sent += (size_t)n;
     }
+    return ST_OK;
+}
+
+static enum status
+receive_reply(int fd, uint64_t timeout_secs, struct bytes *reply)
+{
     while (reply->size == 0 || reply->data[reply->size - 1] != '\n') {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, (int)(timeout_secs * 1000)) <= 0)
@@ -59,92 +62,160 @@ exchange(int fd,
     return ST_OK;
 }
 
-static enum ctl_exit
-print_reply(const struct options *o, const struct bytes *reply)
+void
+control_answer_fini(struct control_answer *a)
+{
+    bytes_fini(&a->json);
+    bytes_fini(&a->text);
+}
+
+/* {"exit":N,"json":{...},"text":"..."} taken apart. */
+enum status
+control_read_answer(struct slice line, struct control_answer *a)
 {
     struct json_object parsed;
     int64_t code = CTL_FAILED;
-    struct bytes text = {0};
+    enum status st = ST_INVALID;
     json_object_init(&parsed);
-    if (json_parse(&parsed, slice_of(reply->data, reply->size)) != JSON_IS_OBJECT) {
-        (void)fprintf(stderr, "holdfastctl: the node's answer cannot be read\n");
-    } else {
+    if (utf8_is_valid(line) && json_parse(&parsed, line) == JSON_IS_OBJECT) {
         const struct json_member *exit = json_find(&parsed, "exit");
         const struct json_member *json = json_find(&parsed, "json");
         const struct json_member *words = json_find(&parsed, "text");
-        if (exit == NULL || json_whole(exit->value, &code) != ST_OK || words == NULL ||
-            json_unescape(words->value, &text) != ST_OK)
-            code = CTL_FAILED;
-        if (o->is_json && json != NULL)
-            (void)printf("%.*s\n", (int)json->value.size,
-                         (const char *)json->value.data);
-        if (code != 0)
-            (void)fprintf(stderr, "holdfastctl: %.*s\n", (int)text.size,
-                          (const char *)text.data);
-        else if (!o->is_json && text.size > 0)
-            (void)printf("%.*s\n", (int)text.size, (const char *)text.data);
+        if (exit != NULL && json_whole(exit->value, &code) == ST_OK && words != NULL &&
+            json_unescape(words->value, &a->text) == ST_OK) {
+            a->exit = (enum ctl_exit)code;
+            if (json != NULL)
+                bytes_put_slice(&a->json, json->value);
+            const struct json_member *stream = json_find(&parsed, "stream");
+            int64_t bytes = 0;
+            a->has_stream =
+                stream != NULL && json_whole(stream->value, &bytes) == ST_OK;
+            a->stream_bytes = (uint64_t)bytes;
+            st = ST_OK;
+        }
     }
-    bytes_fini(&text);
     json_object_fini(&parsed);
-    return (enum ctl_exit)code;
+    return st;
 }
 
-static enum ctl_exit
-fail(const struct options *o, const char *path, const char *what)
+/* The options given that are for the node, as words. */
+static void
+put_options(const struct options *o, struct json_writer *w)
 {
-    (void)fprintf(stderr, "holdfastctl: %s: %s\n", path, what);
-    if (o->is_json) {
-        struct bytes out = {0};
-        struct json_writer w;
-        json_write_begin(&w, &out);
-        json_object_begin(&w, NULL);
-        json_put_string(&w, "error", what);
-        json_put_u64(&w, "exit", CTL_UNREACHABLE);
-        json_object_end(&w);
-        (void)printf("%.*s\n", (int)out.size, (const char *)out.data);
-        bytes_fini(&out);
+    char text[64];
+    for (int i = 0; i < OPTION_IDS; i++) {
+        const struct option_info *info = option_info((enum option_id)i);
+        const void *field = (const char *)o + info->offset;
+        if (!info->is_for_node || (o->given & UINT64_C(1) << i) == 0)
+            continue;
+        (void)snprintf(text, sizeof text, "--%s", info->name);
+        json_put_string(w, NULL, text);
+        if (info->type == OPTION_TYPE_NUMBER) {
+            (void)snprintf(text, sizeof text, "%llu",
+                           (unsigned long long)*(const uint64_t *)field);
+            json_put_string(w, NULL, text);
+        } else if (info->type != OPTION_TYPE_FLAG) {
+            json_put_string(w, NULL, *(const char *const *)field);
+        }
     }
-    return CTL_UNREACHABLE;
 }
 
 static void
-put_option(struct json_writer *w, const char *name, const char *value)
+put_request(const struct options *o,
+            int argc,
+            const char *const *argv,
+            struct bytes *out)
 {
-    if (value == NULL)
-        return;
-    json_put_string(w, NULL, name);
-    json_put_string(w, NULL, value);
-}
-
-enum ctl_exit
-ctl_control(const struct options *o, int argc, char **argv)
-{
-    struct bytes request = {0};
-    struct bytes reply = {0};
     struct json_writer w;
-    const char *path = o->socket != NULL ? o->socket : "/run/holdfast/control.sock";
-    int fd = dial(path);
-    if (fd < 0)
-        return fail(o, path, strerror(errno));
-    json_write_begin(&w, &request);
+    json_write_begin(&w, out);
     json_object_begin(&w, NULL);
     json_array_begin(&w, "argv");
     for (int i = 0; i < argc; i++)
         json_put_string(&w, NULL, argv[i]);
-    put_option(&w, "--to", o->to);
-    put_option(&w, "--tier", o->tier);
+    put_options(o, &w);
     json_array_end(&w);
     json_object_end(&w);
-    bytes_put_u8(&request, '\n');
-    enum status st = exchange(fd, &request, o->timeout_secs + 1, &reply);
-    enum ctl_exit code;
-    if (st == ST_OK)
-        code = print_reply(o, &reply);
-    else
-        code = fail(o, path,
-                    st == ST_TIMEOUT ? "the node does not answer" : "the node hung up");
+    bytes_put_u8(out, '\n');
+}
+
+static const char *
+socket_path(const struct options *o)
+{
+    return o->socket != NULL ? o->socket : "/run/holdfast/control.sock";
+}
+
+enum ctl_exit
+control_begin(const struct options *o, int argc, const char *const *argv, int *ret_fd)
+{
+    struct bytes request = {0};
+    const char *path = socket_path(o);
+    for (int i = 0; i < argc; i++)
+        if (!utf8_is_valid(slice_from_text(argv[i])))
+            return ctl_fail(o, CTL_USAGE, "the argument %d is not UTF-8 text", i + 1);
+    int fd = dial(path);
+    if (fd < 0)
+        return ctl_fail(
+            o, errno == EACCES || errno == EPERM ? CTL_DENIED : CTL_UNREACHABLE,
+            "%s: %s", path, strerror(errno));
+    put_request(o, argc, argv, &request);
+    enum status st = send_request(fd, &request);
     bytes_fini(&request);
+    if (st != ST_OK) {
+        (void)close(fd);
+        return ctl_fail(o, CTL_UNREACHABLE, "%s: the node hung up", path);
+    }
+    *ret_fd = fd;
+    return CTL_DONE;
+}
+
+enum ctl_exit
+control_ask(const struct options *o,
+            int argc,
+            const char *const *argv,
+            struct control_answer *ret_answer)
+{
+    int fd = -1;
+    struct bytes reply = {0};
+    struct control_answer answer = {.exit = CTL_FAILED};
+    enum ctl_exit code = control_begin(o, argc, argv, &fd);
+    if (code != CTL_DONE)
+        return code;
+    enum status st = receive_reply(fd, o->timeout_secs + 1, &reply);
+    if (st == ST_TIMEOUT)
+        code = ctl_fail(o, CTL_TIMEOUT, "%s: the node does not answer", socket_path(o));
+    else if (st != ST_OK)
+        code = ctl_fail(o, CTL_UNREACHABLE, "%s: the node hung up", socket_path(o));
+    else if (control_read_answer(slice_of(reply.data, reply.size), &answer) != ST_OK)
+        code = ctl_fail(o, CTL_FAILED, "the node's answer cannot be read");
     bytes_fini(&reply);
     (void)close(fd);
+    if (code == CTL_DONE)
+        *ret_answer = answer;
+    else
+        control_answer_fini(&answer);
+    return code;
+}
+
+enum ctl_exit
+control_print(const struct options *o, const struct control_answer *a)
+{
+    if (a->exit != CTL_DONE)
+        (void)ctl_fail(o, a->exit, "%.*s", (int)a->text.size,
+                       (const char *)a->text.data);
+    if (a->exit == CTL_DONE || (o->is_json && a->json.size > 0))
+        ctl_answer(o, slice_of(a->json.data, a->json.size),
+                   slice_of(a->text.data, a->text.size));
+    return a->exit;
+}
+
+enum ctl_exit
+ctl_control(const struct options *o, int argc, const char *const *argv)
+{
+    struct control_answer answer;
+    enum ctl_exit code = control_ask(o, argc, argv, &answer);
+    if (code != CTL_DONE)
+        return code;
+    code = control_print(o, &answer);
+    control_answer_fini(&answer);
     return code;
 }

@@ -1,90 +1,260 @@
 /* Login: see login.h. */
 #include "ctl/login.h"
 
-#include "base/mem.h"
 #include "base/text.h"
+#include "ctl/context.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
 #define FILE_MAX 65536
 
-static enum status
-read_file(const char *path, struct bytes *out)
+#define CODE_LOGIN_FIRST 103 /* name, password, role: the manual's codes */
+#define CODE_LOGIN_LAST  107
+
+/* Where the queue is and who asks. */
+struct target {
+    const char *url; /* borrowed from options, environment or context */
+    const char *ca;
+    const char *host;
+    struct context context;
+    struct login login;
+};
+
+bool
+login_parse(struct slice text, struct json_object *o)
 {
-    FILE *f = fopen(path, "re");
-    if (f == NULL) {
-        (void)fprintf(stderr, "holdfastctl: %s: %s\n", path, strerror(errno));
-        return ST_NOTFOUND;
-    }
-    uint8_t *at = bytes_extend(out, FILE_MAX);
-    out->size = fread(at, 1, FILE_MAX, f);
-    (void)fclose(f);
-    return ST_OK;
+    return utf8_is_valid(text) && json_parse(o, text) == JSON_IS_OBJECT;
 }
 
-static enum status
-get_object(struct slice text, const char *key, struct slice *ret_value)
-{
-    struct json_object o;
-    enum status st = ST_NOTFOUND;
-    json_object_init(&o);
-    if (utf8_is_valid(text) && json_parse(&o, text) == JSON_IS_OBJECT) {
-        const struct json_member *m = json_find(&o, key);
-        if (m != NULL && m->type == JSON_OBJECT) {
-            *ret_value = m->value;
-            st = ST_OK;
-        }
-    }
-    json_object_fini(&o);
-    return st;
-}
-
-static enum status
-get_text(const struct json_object *o, const char *key, char *out, size_t size)
+bool
+login_text(const struct json_object *o, const char *key, char *out, size_t size)
 {
     const struct json_member *m = json_find(o, key);
     struct bytes text = {0};
-    enum status st = ST_INVALID;
-    if (m != NULL && m->type == JSON_STRING &&
-        json_unescape(m->value, &text) == ST_OK && text.size < size) {
+    bool is_good = false;
+    if (m == NULL)
+        return true;
+    if (m->type == JSON_STRING && json_unescape(m->value, &text) == ST_OK &&
+        text.size < size &&
+        (text.size == 0 || memchr(text.data, 0, text.size) == NULL)) {
         if (text.size > 0)
             memcpy(out, text.data, text.size);
         out[text.size] = '\0';
-        st = ST_OK;
+        is_good = true;
     }
+    if (text.data != NULL)
+        explicit_bzero(text.data, text.capacity);
     bytes_fini(&text);
-    return st;
+    return is_good;
 }
 
-enum status
-login_read(const char *file, const char *role, struct login *ret_login)
+static bool
+get_object(struct slice text, const char *key, struct slice *ret_value)
+{
+    struct json_object o;
+    bool is_found = false;
+    json_object_init(&o);
+    if (login_parse(text, &o)) {
+        const struct json_member *m = json_find(&o, key);
+        if (m != NULL && m->type == JSON_OBJECT) {
+            *ret_value = m->value;
+            is_found = true;
+        }
+    }
+    json_object_fini(&o);
+    return is_found;
+}
+
+bool
+login_of_role(struct slice text, const char *role, struct login *ret_login)
+{
+    struct json_object o;
+    struct login login = {.username = ""};
+    (void)get_object(text, "logins", &text);
+    if (!get_object(text, role, &text))
+        return false;
+    json_object_init(&o);
+    bool is_good = login_parse(text, &o) &&
+                   login_text(&o, "username", login.username, sizeof login.username) &&
+                   login_text(&o, "password", login.password, sizeof login.password) &&
+                   login.username[0] != '\0' && json_find(&o, "password") != NULL;
+    json_object_fini(&o);
+    if (is_good)
+        *ret_login = login;
+    explicit_bzero(&login, sizeof login);
+    return is_good;
+}
+
+static enum ctl_exit
+read_file(const struct options *o, const char *path, struct bytes *out)
+{
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return ctl_fail(o, errno == EACCES ? CTL_DENIED : CTL_NOT_FOUND, "%s: %s", path,
+                        strerror(errno));
+    uint8_t *at = bytes_extend(out, FILE_MAX);
+    out->size = fread(at, 1, FILE_MAX, f);
+    (void)fclose(f);
+    return CTL_DONE;
+}
+
+static void
+wipe(struct bytes *b)
+{
+    if (b->data != NULL)
+        explicit_bzero(b->data, b->capacity);
+    bytes_fini(b);
+}
+
+enum ctl_exit
+login_copy_file(const struct options *o, const char *path, struct bytes *out)
+{
+    static const char *const roles[] = {"publisher", "subscriber", "admin"};
+    struct bytes text = {0};
+    struct login login;
+    bool is_found = false;
+    enum ctl_exit code = read_file(o, path, &text);
+    struct slice value = slice_of(text.data, text.size);
+    if (code == CTL_DONE) {
+        (void)get_object(value, "logins", &value);
+        for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+            is_found |= login_of_role(value, roles[i], &login);
+        explicit_bzero(&login, sizeof login);
+        if (is_found)
+            bytes_put_slice(out, value);
+        else
+            code = ctl_fail(o, CTL_USAGE, "%s: no login in it", path);
+    }
+    wipe(&text);
+    return code;
+}
+
+static enum ctl_exit
+login_from_file(const struct options *o,
+                const char *path,
+                const char *role,
+                struct login *ret_login)
 {
     struct bytes text = {0};
-    struct json_object o;
-    enum status st = read_file(file, &text);
-    if (st != ST_OK) {
-        bytes_fini(&text);
-        return st;
+    enum ctl_exit code = read_file(o, path, &text);
+    if (code == CTL_DONE &&
+        !login_of_role(slice_of(text.data, text.size), role, ret_login))
+        code = ctl_fail(o, CTL_USAGE, "%s: no login for the role %s in it", path, role);
+    wipe(&text);
+    return code;
+}
+
+/* A line from the terminal; false at its end. */
+static bool
+ask(const char *what, bool is_secret, char *out, size_t size)
+{
+    struct termios old;
+    bool has_old = is_secret && tcgetattr(STDIN_FILENO, &old) == 0;
+    (void)fprintf(stderr, "%s: ", what);
+    (void)fflush(stderr);
+    if (has_old) {
+        struct termios quiet = old;
+        quiet.c_lflag &= ~(tcflag_t)ECHO;
+        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
     }
-    struct slice value = slice_of(text.data, text.size);
-    (void)get_object(value, "logins", &value);
-    st = get_object(value, role, &value);
-    json_object_init(&o);
-    if (st == ST_OK && json_parse(&o, value) == JSON_IS_OBJECT &&
-        get_text(&o, "username", ret_login->username, sizeof ret_login->username) ==
-            ST_OK)
-        st = get_text(&o, "password", ret_login->password, sizeof ret_login->password);
-    else
-        st = ST_INVALID;
-    json_object_fini(&o);
-    bytes_fini(&text);
-    if (st != ST_OK)
-        (void)fprintf(stderr, "holdfastctl: %s: no login for the role %s in it\n", file,
-                      role);
-    return st;
+    bool is_read = fgets(out, (int)size, stdin) != NULL;
+    if (has_old) {
+        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
+        (void)fputc('\n', stderr);
+    }
+    if (!is_read)
+        return false;
+    out[strcspn(out, "\n")] = '\0';
+    return out[0] != '\0';
+}
+
+/* From a prompt, once a run. */
+static enum ctl_exit
+login_from_prompt(const struct options *o, const char *role, struct login *login)
+{
+    struct ctl_state *s = o->state;
+    if (s->password[0] == '\0') {
+        if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
+            return ctl_fail(
+                o, CTL_USAGE,
+                "no login for the role %s: give --login-file, --context, or "
+                "HOLDFAST_USERNAME and HOLDFAST_PASSWORD",
+                role);
+        if (login->username[0] != '\0')
+            (void)snprintf(s->username, sizeof s->username, "%s", login->username);
+        else if (!ask("Username", false, s->username, sizeof s->username))
+            return ctl_fail(o, CTL_USAGE, "no user name was given");
+        if (!ask("Password", true, s->password, sizeof s->password))
+            return ctl_fail(o, CTL_USAGE, "no password was given");
+    }
+    (void)snprintf(login->username, sizeof login->username, "%s", s->username);
+    (void)snprintf(login->password, sizeof login->password, "%s", s->password);
+    return CTL_DONE;
+}
+
+static enum ctl_exit
+find_login(const struct options *o, const char *role, struct target *t)
+{
+    const char *username = getenv("HOLDFAST_USERNAME");
+    const char *password = getenv("HOLDFAST_PASSWORD");
+    struct slice kept = slice_of(t->context.logins.data, t->context.logins.size);
+    if (o->login_file != NULL)
+        return login_from_file(o, o->login_file, role, &t->login);
+    if (o->context != NULL && login_of_role(kept, role, &t->login))
+        return CTL_DONE;
+    if (username != NULL && username[0] != '\0') {
+        (void)snprintf(t->login.username, sizeof t->login.username, "%s", username);
+        if (password == NULL || password[0] == '\0')
+            return login_from_prompt(o, role, &t->login);
+        (void)snprintf(t->login.password, sizeof t->login.password, "%s", password);
+        return CTL_DONE;
+    }
+    if (kept.size > 0 && login_of_role(kept, role, &t->login))
+        return CTL_DONE;
+    return login_from_prompt(o, role, &t->login);
+}
+
+/* "" is NULL. */
+static const char *
+or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static const char *
+first_of(const char *a, const char *b, const char *c)
+{
+    return a != NULL ? a : b != NULL ? b : c;
+}
+
+/* A context is looked at when it is named, or when nothing else says where the queue
+ * is: its passwords never go to an address that is not its own unless both were named.
+ */
+static enum ctl_exit
+find_target(const struct options *o, const char *role, struct target *t)
+{
+    const char *url = or_null(getenv("HOLDFAST_URL"));
+    enum ctl_exit code = CTL_DONE;
+    if (o->context != NULL || (o->url == NULL && url == NULL)) {
+        code = context_load(o, o->context, &t->context);
+        if (code == CTL_NOT_FOUND && o->context == NULL)
+            return ctl_fail(
+                o, CTL_USAGE,
+                "where is the queue? Give --url, --context or HOLDFAST_URL");
+        if (code != CTL_DONE)
+            return code;
+    }
+    /* Without --context there is a context only when the environment has no address. */
+    t->url = first_of(o->url, or_null(t->context.url), url);
+    t->ca = first_of(o->ca, or_null(t->context.ca), or_null(getenv("HOLDFAST_CA")));
+    t->host =
+        first_of(o->host, or_null(t->context.host), or_null(getenv("HOLDFAST_HOST")));
+    return find_login(o, role, t);
 }
 
 uint16_t
@@ -97,13 +267,21 @@ reply_code(const struct json_object *reply)
     return (uint16_t)code;
 }
 
-void
-reply_complain(const struct json_object *reply)
+enum ctl_exit
+reply_complain(const struct options *o, const struct json_object *reply)
 {
     const struct json_member *m = json_find(reply, "reason");
-    (void)fprintf(stderr, "holdfastctl: the queue refused with code %u: %.*s\n",
-                  reply_code(reply), m != NULL ? (int)m->value.size : 0,
-                  m != NULL ? (const char *)m->value.data : "");
+    uint16_t code = reply_code(reply);
+    struct bytes reason = {0};
+    if (m != NULL && json_unescape(m->value, &reason) != ST_OK)
+        bytes_clear(&reason);
+    enum ctl_exit exit = CTL_REFUSED;
+    if (code >= CODE_LOGIN_FIRST && code <= CODE_LOGIN_LAST)
+        exit = CTL_DENIED;
+    (void)ctl_fail(o, exit, "the queue refused with code %u: %.*s", code,
+                   (int)reason.size, (const char *)reason.data);
+    bytes_fini(&reason);
+    return exit;
 }
 
 bool
@@ -113,41 +291,58 @@ reply_has(const struct json_object *reply, const char *key)
 }
 
 static enum ctl_exit
-log_in(struct wsclient *c, const struct options *o, const char *role, const char *extra)
+log_in(struct wsclient *c,
+       const struct options *o,
+       const char *role,
+       const struct login *login,
+       const char *extra)
 {
-    struct login login;
     struct bytes text = {0};
     struct json_writer w;
     struct slice reply;
     struct json_object parsed;
-    if (login_read(o->login_file, role, &login) != ST_OK)
-        return CTL_USAGE;
+    bool is_copy = o->is_copy && strcmp(role, "admin") != 0;
     json_write_begin(&w, &text);
     json_object_begin(&w, NULL);
-    json_put_string(&w, "username", login.username);
-    json_put_string(&w, "password", login.password);
+    json_put_string(&w, "username", login->username);
+    json_put_string(&w, "password", login->password);
     json_put_string(&w, "role", role);
-    json_put_string(&w, "queuetype", o->is_copy ? "copy" : "distribute");
+    json_put_string(&w, "queuetype", is_copy ? "copy" : "distribute");
     bytes_put_text(&text, extra);
     json_object_end(&w);
     wsclient_send(c, slice_of(text.data, text.size), true);
-    memset(text.data, 0, text.size);
-    memset(&login, 0, sizeof login);
-    bytes_fini(&text);
+    wipe(&text);
     enum status st = wsclient_wait(c, o->timeout_secs * 1000, &reply);
-    if (st != ST_OK) {
-        (void)fprintf(stderr, "holdfastctl: no reply to the login: %s\n",
-                      st == ST_TIMEOUT ? "no answer in time" : "the server closed");
-        return CTL_UNREACHABLE;
-    }
+    if (st == ST_TIMEOUT)
+        return ctl_fail(o, CTL_TIMEOUT, "no reply to the login: no answer in time");
+    if (st != ST_OK)
+        return ctl_fail(o, CTL_UNREACHABLE, "no reply to the login: the server closed");
     json_object_init(&parsed);
     enum ctl_exit code = CTL_DONE;
-    if (json_parse(&parsed, reply) != JSON_IS_OBJECT || reply_code(&parsed) != 0) {
-        reply_complain(&parsed);
-        code = CTL_REFUSED;
-    }
+    if (!login_parse(reply, &parsed))
+        code = ctl_fail(o, CTL_FAILED, "the reply to the login cannot be read");
+    else if (reply_code(&parsed) != 0)
+        code = reply_complain(o, &parsed);
     json_object_fini(&parsed);
     return code;
+}
+
+static enum ctl_exit
+connect_to(const struct options *o,
+           const struct target *t,
+           struct wsclient **ret_client)
+{
+    char error[256] = "";
+    const struct wsclient_options options = {
+        .url = t->url,
+        .ca = t->ca,
+        .host = t->host,
+        .timeout_ms = o->timeout_secs * 1000,
+    };
+    enum status st = wsclient_connect(&options, error, sizeof error, ret_client);
+    if (st == ST_OK)
+        return CTL_DONE;
+    return ctl_fail(o, st == ST_TIMEOUT ? CTL_TIMEOUT : CTL_UNREACHABLE, "%s", error);
 }
 
 enum ctl_exit
@@ -156,27 +351,18 @@ login_connect(const struct options *o,
               const char *extra,
               struct wsclient **ret_client)
 {
-    char error[256] = "";
+    struct target t = {.url = NULL};
     struct wsclient *c = NULL;
-    if (o->url == NULL || o->login_file == NULL) {
-        (void)fprintf(stderr, "holdfastctl: --url and --login-file are wanted\n");
-        return CTL_USAGE;
-    }
-    const struct wsclient_options options = {
-        .url = o->url,
-        .ca = o->ca,
-        .host = o->host,
-        .timeout_ms = o->timeout_secs * 1000,
-    };
-    if (wsclient_connect(&options, error, sizeof error, &c) != ST_OK) {
-        (void)fprintf(stderr, "holdfastctl: %s\n", error);
-        return CTL_UNREACHABLE;
-    }
-    enum ctl_exit code = log_in(c, o, role, extra);
-    if (code != CTL_DONE) {
+    enum ctl_exit code = find_target(o, role, &t);
+    if (code == CTL_DONE)
+        code = connect_to(o, &t, &c);
+    if (code == CTL_DONE)
+        code = log_in(c, o, role, &t.login, extra);
+    context_fini(&t.context);
+    explicit_bzero(&t.login, sizeof t.login);
+    if (code == CTL_DONE)
+        *ret_client = c;
+    else
         wsclient_free(c);
-        return code;
-    }
-    *ret_client = c;
-    return CTL_DONE;
+    return code;
 }

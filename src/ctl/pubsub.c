@@ -3,13 +3,17 @@
 #include "base/text.h"
 #include "ctl/commands.h"
 #include "ctl/login.h"
+#include "ctl/publish.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void
-publish_text(const struct options *o, struct slice body, struct bytes *out)
+void
+publish_text(const struct options *o,
+             const char *cmd,
+             struct slice body,
+             struct bytes *out)
 {
     struct json_writer w;
     struct bytes encoded = {0};
@@ -19,6 +23,8 @@ publish_text(const struct options *o, struct slice body, struct bytes *out)
     }
     json_write_begin(&w, out);
     json_object_begin(&w, NULL);
+    if (cmd != NULL)
+        json_put_string(&w, "cmd", cmd);
     json_put_text(&w, "body", body);
     if (o->is_binary)
         json_put_u64(&w, "type", 2);
@@ -41,32 +47,25 @@ publish_one(const struct options *o, struct wsclient *c, struct slice body)
     struct slice reply;
     struct json_object parsed;
     if (!o->is_binary && !utf8_is_valid(body)) {
-        (void)fprintf(stderr,
-                      "holdfastctl: the body is not UTF-8 text: use --binary\n");
-        return CTL_USAGE;
+        return ctl_fail(o, CTL_USAGE, "the body is not UTF-8 text: use --binary");
     }
-    publish_text(o, body, &text);
+    publish_text(o, NULL, body, &text);
     wsclient_send(c, slice_of(text.data, text.size), true);
     bytes_fini(&text);
     enum status st = wsclient_wait(c, o->timeout_secs * 1000, &reply);
-    if (st != ST_OK) {
-        (void)fprintf(stderr,
-                      "holdfastctl: no reply (%s): whether it was published is not "
-                      "known\n",
-                      st == ST_TIMEOUT ? "no answer in time" : "the server closed");
-        return CTL_UNREACHABLE;
-    }
+    if (st != ST_OK)
+        return ctl_fail(o, st == ST_TIMEOUT ? CTL_TIMEOUT : CTL_UNREACHABLE,
+                        "no reply (%s): whether it was published is not known",
+                        st == ST_TIMEOUT ? "no answer in time" : "the server closed");
     json_object_init(&parsed);
     enum ctl_exit code = CTL_DONE;
     if (json_parse(&parsed, reply) != JSON_IS_OBJECT || reply_code(&parsed) != 0) {
-        reply_complain(&parsed);
-        code = CTL_REFUSED;
+        code = reply_complain(o, &parsed);
     } else {
         const struct json_member *id = json_find(&parsed, "id");
         if (id == NULL)
             id = json_find(&parsed, "subscribers");
-        struct slice shown = o->is_json || id == NULL ? reply : id->value;
-        (void)printf("%.*s\n", (int)shown.size, (const char *)shown.data);
+        ctl_answer_line(o, reply, id == NULL ? reply : id->value);
     }
     json_object_fini(&parsed);
     return code;
@@ -106,7 +105,7 @@ print_message(const struct options *o, struct slice frame, const struct json_obj
     struct bytes text = {0};
     bool is_binary = type != NULL && slice_equal(type->value, slice_from_text("2"));
     if (o->is_json) {
-        (void)printf("%.*s\n", (int)frame.size, (const char *)frame.data);
+        ctl_answer_line(o, frame, slice_of(NULL, 0));
     } else if (json_unescape(body->value, &text) == ST_OK) {
         struct bytes raw = {0};
         if (is_binary && o->is_binary &&
@@ -146,7 +145,7 @@ take_frame(const struct options *o,
     bool is_message = false;
     json_object_init(&m);
     if (json_parse(&m, frame) != JSON_IS_OBJECT) {
-        *ret_code = CTL_FAILED;
+        *ret_code = ctl_fail(o, CTL_FAILED, "what the server sent cannot be read");
     } else if (reply_has(&m, "body")) {
         is_message = true;
         print_message(o, frame, &m);
@@ -158,8 +157,7 @@ take_frame(const struct options *o,
         if (*unanswered > 0)
             (*unanswered)--;
         if (reply_code(&m) != 0) {
-            reply_complain(&m);
-            *ret_code = CTL_REFUSED;
+            *ret_code = reply_complain(o, &m);
         }
     }
     json_object_fini(&m);
@@ -193,12 +191,11 @@ ctl_sub(const struct options *o, int argc, char **argv)
             continue;
         if (st != ST_OK) {
             if (st == ST_TIMEOUT)
-                (void)fprintf(stderr, "holdfastctl: no message in time\n");
+                code = ctl_fail(o, CTL_TIMEOUT, "no message in time");
             else
-                (void)fprintf(
-                    stderr, "holdfastctl: the server closed the connection (code %u)\n",
-                    wsclient_close_code(c));
-            code = st == ST_TIMEOUT ? CTL_FAILED : CTL_UNREACHABLE;
+                code = ctl_fail(o, CTL_UNREACHABLE,
+                                "the server closed the connection (code %u)",
+                                wsclient_close_code(c));
         } else if (take_frame(o, c, frame, &unanswered, &code)) {
             got++;
         }

@@ -78,6 +78,9 @@ expected_reply(const struct conn *c, const struct request *r)
     case ADMIN_DELDLQMSG:
     case ADMIN_GETCFG:
     case ADMIN_SETCFG:
+    case ADMIN_REDRIVE:
+    case ADMIN_PURGE:
+    case ADMIN_HISTORY:
         break;
     }
     return REPLY_SMALL;

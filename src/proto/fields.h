@@ -44,6 +44,8 @@ enum {
     CODE_SETTING = 414,
     CODE_READ_ONLY = 415,
     CODE_NO_SETTING = 416,
+    CODE_PLACE = 417,
+    CODE_FILTER = 418,
 };
 
 struct request_parser {
@@ -85,6 +87,10 @@ bool publish_read(struct request_parser *p,
                   enum queue_type type,
                   struct publish_fields *out,
                   uint16_t *code) MUST_USE;
+
+/* The fields of redrive and purge in p->object. */
+bool request_read_redrive(struct request_parser *p, struct request *r, uint16_t *code);
+bool request_read_purge(struct request_parser *p, struct request *r, uint16_t *code);
 
 /* A request that is nothing but its refusal. */
 struct request *

@@ -15,6 +15,7 @@ src_proto_libproto_a_SOURCES = \
 	src/proto/reply.c src/proto/reply.h \
 	src/proto/request.c src/proto/request.h \
 	src/proto/request_admin.c \
+	src/proto/request_bulk.c \
 	src/proto/request_login.c \
 	src/proto/request_publish.c \
 	src/proto/request_subscriber.c \

@@ -63,6 +63,11 @@ static const struct {
     {414, "Invalid setting."},
     {415, "Read only parameter specified."},
     {416, "No valid parameter with write permission specified."},
+    {417, "Invalid place. Must be waiting, all or dlq."},
+    {418, "Invalid filter (reason, publisherkey, older or dryrun)."},
+    {419, "Not possible yet: the cluster is at a level that does not have it. Ask its "
+          "operator to raise the level."},
+    {420, "Cannot redrive: the body of the message is damaged."},
     {500, "Internal error."},
     {501, "Out of memory."},
     {502, "Database is down."},
@@ -114,6 +119,12 @@ is_command(const struct request *r, enum admin_command command)
     return r->parcel.kind == PARCEL_ADMIN && r->admin->command == command;
 }
 
+static bool
+is_bulk(const struct request *r)
+{
+    return is_command(r, ADMIN_REDRIVE) || is_command(r, ADMIN_PURGE);
+}
+
 static void
 put_setting_range(const struct reply *reply, struct bytes *out)
 {
@@ -144,7 +155,7 @@ reason_put(const struct request *request, struct bytes *out)
         if (reply->number != 0)
             bytes_printf(out,
                          "Count must be a value between 1 and %d (both inclusive).",
-                         LIMIT_LIST_COUNT);
+                         is_bulk(request) ? LIMIT_SWEEP_MESSAGES : LIMIT_LIST_COUNT);
         break;
     case 414:
         put_setting_range(reply, out);

@@ -213,6 +213,36 @@ put_usage(const struct reply *reply, const struct reply_names *names, struct byt
     bytes_put_u8(out, '"');
 }
 
+static void
+put_bulk(const struct reply *reply, struct bytes *out)
+{
+    put_number_field(out, SUCCESS ",\"count\":", reply->number);
+    bytes_put_text(out, reply->has_more ? ",\"more\":true" : ",\"more\":false");
+    if (!uuid_is_zero(&reply->id))
+        put_id_field(out, ",\"last\":\"", &reply->id, "\"");
+}
+
+/* Rows of: time in ms (empty: not known), event, reason, session (empty: none). */
+static void
+put_story(const struct message_story *story, struct bytes *out)
+{
+    put_id_field(out, SUCCESS ",\"id\":\"", &story->id, "\"");
+    bytes_printf(out, ",\"place\":\"%s\"", story->place);
+    put_number_field(out, ",\"deliveries\":", story->deliveries);
+    put_number_field(out, ",\"dropped\":", story->dropped);
+    bytes_put_text(out, ",\"csv\":\"");
+    for (uint32_t i = 0; i < story->count; i++) {
+        const struct story_event *e = &story->events[i];
+        if (e->at_ms != 0)
+            bytes_put_decimal(out, e->at_ms);
+        bytes_printf(out, ",%s,%s,", e->name, e->reason);
+        if (e->session != 0)
+            bytes_put_decimal(out, e->session);
+        bytes_put_text(out, "\\n");
+    }
+    bytes_put_u8(out, '"');
+}
+
 void
 reply_format(const struct request *request,
              const struct reply_names *names,
@@ -259,6 +289,12 @@ reply_format(const struct request *request,
         break;
     case REPLY_USAGE:
         put_usage(reply, names, out);
+        break;
+    case REPLY_BULK:
+        put_bulk(reply, out);
+        break;
+    case REPLY_STORY:
+        put_story(reply->story, out);
         break;
     }
     bytes_put_u8(out, '}');

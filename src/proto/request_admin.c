@@ -192,6 +192,9 @@ static const struct command {
     [ADMIN_DELDLQMSG] = {"deldlqmsg", read_message},
     [ADMIN_GETCFG] = {"getcfg", read_nothing},
     [ADMIN_SETCFG] = {"setcfg", read_setcfg},
+    [ADMIN_REDRIVE] = {"redrive", request_read_redrive},
+    [ADMIN_PURGE] = {"purge", request_read_purge},
+    [ADMIN_HISTORY] = {"history", read_message},
 };
 
 #define COMMAND_COUNT    (sizeof(commands) / sizeof(commands[0]))

@@ -138,6 +138,17 @@ holds_durable(const struct session *x)
     return false;
 }
 
+void
+state_raise_level(struct state *s, uint32_t level)
+{
+    if (level <= s->level)
+        return;
+    struct note *note = journal_note(s, NOTE_LEVEL);
+    if (note != NULL)
+        note->level.old = s->level;
+    s->level = level;
+}
+
 static void
 epoch_session(struct state *s, struct session *x, uint64_t now_ms)
 {

@@ -21,6 +21,8 @@ queue_add_stats(struct state *s, struct queue *q, const struct record_stats_row 
 void
 queue_add_usage(struct state *s, struct queue *q, const struct record_usage_row *row);
 void queue_trim(struct state *s, struct queue *q, bool is_usage, uint64_t before_day);
+/* Never lowers it. */
+void state_raise_level(struct state *s, uint32_t level);
 /* A new leader. state->stamp_ms must still be that of the entry before. */
 void state_epoch(struct state *s, uint64_t leader, uint64_t now_ms);
 

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "queue/admin.h"
 #include "queue/journal.h"
+#include "queue/level.h"
+#include "queue/sweep.h"
 
 #include <assert.h>
 #include <string.h>
@@ -57,7 +59,7 @@ apply_message(struct state *s,
     struct message *m = need_message(q, &fields->id);
     enum record_type type = record->type;
     if (type == RECORD_ASSIGN) {
-        message_assign(s, m, need_session(q, fields->session));
+        message_assign(s, m, need_session(q, fields->session), now_ms);
     } else if (type == RECORD_ACK) {
         assert(m->place == PLACE_HELD &&
                "the entry does not fit: an ack of one not held");
@@ -108,6 +110,8 @@ apply_session(struct state *s,
         session_save(s, x, now_ms);
     } else if (type == RECORD_SESSION_END) {
         session_end(s, x, fields->order, now_ms);
+    } else if (type == RECORD_SESSION_CLOSE) {
+        session_close(s, x, fields->order, now_ms);
     } else {
         assert(type == RECORD_SESSION_RECEIVED);
         session_received(s, x);
@@ -149,7 +153,14 @@ apply_in_queue(struct state *s,
     case RECORD_SESSION_SAVE:
     case RECORD_SESSION_END:
     case RECORD_SESSION_RECEIVED:
+    case RECORD_SESSION_CLOSE:
         apply_session(s, q, record, now_ms);
+        break;
+    case RECORD_REDRIVE_SOME:
+        queue_redrive_some(s, q, &record->sweep, now_ms);
+        break;
+    case RECORD_PURGE:
+        queue_purge(s, q, &record->sweep);
         break;
     case RECORD_STATS_ROW:
         queue_add_stats(s, q, &record->stats);
@@ -162,6 +173,7 @@ apply_in_queue(struct state *s,
         break;
     case RECORD_NOOP:
     case RECORD_EPOCH:
+    case RECORD_LEVEL:
     case RECORD_QUEUE_CREATE:
     case RECORD_TYPE_COUNT:
         assert(record->type == RECORD_TYPE_COUNT + 1 && "not a record of a queue");
@@ -205,6 +217,10 @@ state_apply_record(struct state *s, const struct record *record, uint64_t stamp_
         state_epoch(s, record->leader, stamp_ms);
         return;
     }
+    if (record->type == RECORD_LEVEL) {
+        state_raise_level(s, record->level);
+        return;
+    }
     if (record->type == RECORD_QUEUE_CREATE) {
         queue_create(s, record->queue, &record->create, stamp_ms);
         return;
@@ -226,6 +242,12 @@ advance(struct state *s, uint64_t index, uint64_t stamp_ms)
     s->stamp_ms = stamp_ms;
 }
 
+bool
+state_is_readable(const struct state *s)
+{
+    return s->level <= HF_LEVEL_NOW;
+}
+
 void
 state_apply(struct state *s, uint64_t index, struct slice entry)
 {
@@ -234,8 +256,12 @@ state_apply(struct state *s, uint64_t index, struct slice entry)
     enum status status = entry_open(&reader, entry);
     assert(status == ST_OK && "a committed entry cannot be read");
     assert(index > s->applied && reader.stamp_ms >= s->stamp_ms);
-    while ((status = entry_next(&reader, &record)) == ST_OK)
+    while (state_is_readable(s) && (status = entry_next(&reader, &record)) == ST_OK)
         state_apply_record(s, &record, reader.stamp_ms);
+    if (!state_is_readable(s))
+        return;
+    assert(status != ST_VERSION &&
+           "a record is of a kind that only a newer version of the program knows");
     assert(status == ST_NOTFOUND && "a record of a committed entry cannot be read");
     s->behind_secs = reader.behind_secs;
     advance(s, index, reader.stamp_ms);

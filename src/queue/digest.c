@@ -8,6 +8,8 @@
 #include "queue/digest.h"
 
 #include "queue/history.h"
+#include "queue/level.h"
+#include "queue/trail.h"
 
 #include <string.h>
 
@@ -42,6 +44,17 @@ mix_id(uint64_t h, const struct uuid *id)
     return mix(mix(h, get_u64(id->b)), get_u64(id->b + 8));
 }
 
+static uint64_t
+mix_trail(uint64_t h, const struct trail *trail)
+{
+    h = mix(h, (uint64_t)trail->dropped << 32 | trail->count);
+    for (uint8_t i = 0; i < trail->count; i++) {
+        const struct trail_event *e = &trail->events[i];
+        h = mix(mix(mix(h, e->at_ms), e->session), e->kind);
+    }
+    return h;
+}
+
 uint64_t
 digest_message(const struct message *m)
 {
@@ -59,7 +72,7 @@ digest_message(const struct message *m)
         h = mix(mix(h, m->holder->number), m->held_order);
     if (m->place == PLACE_DEAD)
         h = mix(mix(h, m->dead_reason), m->dead_ms);
-    return h;
+    return m->trail == NULL ? h : mix_trail(h, m->trail);
 }
 
 static uint64_t
@@ -111,6 +124,8 @@ digest_frame(const struct state *s)
     h = mix(h, s->epoch_leader);
     h = mix(h, s->epoch_floor_ms);
     h = mix(h, (uint64_t)s->next_queue << 32 | s->queue_count);
+    if (s->level > HF_LEVEL_FIRST)
+        h = mix(h, s->level);
     LIST_FOREACH (node, &s->queues)
         h = mix_queue(h, CONTAINER_OF(node, struct queue, in_state));
     return h;

@@ -7,7 +7,9 @@ src_queue_libqueue_a_SOURCES = \
 	src/queue/history.c src/queue/history.h \
 	src/queue/image.c src/queue/image.h src/queue/image_format.h \
 	src/queue/image_loader.c \
+	src/queue/image_spot.c src/queue/image_spot.h \
 	src/queue/journal.c src/queue/journal.h src/queue/journal_notes.h \
+	src/queue/level.c src/queue/level.h \
 	src/queue/login.h \
 	src/queue/lookup.c \
 	src/queue/message.c \
@@ -24,4 +26,6 @@ src_queue_libqueue_a_SOURCES = \
 	src/queue/settings.c src/queue/settings.h \
 	src/queue/state.c src/queue/state.h \
 	src/queue/state_check.c \
+	src/queue/sweep.c src/queue/sweep.h \
+	src/queue/trail.c src/queue/trail.h \
 	src/queue/verbs.h

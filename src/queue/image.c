@@ -17,7 +17,9 @@
 #include "queue/digest.h"
 #include "queue/history.h"
 #include "queue/image_format.h"
+#include "queue/level.h"
 #include "queue/place.h"
+#include "queue/trail.h"
 
 #include <assert.h>
 #include <string.h>
@@ -112,6 +114,10 @@ write_message(struct image *image, struct message *m)
     bytes_put_u32(b, m->key_size);
     assert(b->size == IMAGE_MESSAGE_HEAD_BYTES);
     write_frame(image, IMAGE_MESSAGE, blob_slice(m->body));
+    if (m->trail != NULL) {
+        trail_encode(b, m->trail);
+        write_frame(image, IMAGE_TRAIL, slice_of(NULL, 0));
+    }
     image->messages_digest += digest_message(m);
     image->counts.messages++;
     m->image_mark = image->state->image_mark;
@@ -177,7 +183,8 @@ write_header(struct image *image, const struct state *s)
 {
     struct bytes *b = &image->scratch;
     bytes_put(b, IMAGE_MAGIC, IMAGE_MAGIC_BYTES);
-    bytes_put_u16(b, IMAGE_VERSION);
+    bool is_first = s->level == HF_LEVEL_FIRST;
+    bytes_put_u16(b, is_first ? IMAGE_VERSION_FIRST : IMAGE_VERSION);
     bytes_put_u16(b, s->behind_secs);
     bytes_put_u32(b, s->next_queue);
     bytes_put_u64(b, s->applied);
@@ -187,6 +194,10 @@ write_header(struct image *image, const struct state *s)
     assert(b->size == IMAGE_HEADER_BYTES);
     write_bytes(image, b->data, b->size);
     bytes_clear(b);
+    if (is_first)
+        return;
+    bytes_put_u32(b, s->level);
+    write_frame(image, IMAGE_LEVEL, slice_of(NULL, 0));
 }
 
 static void

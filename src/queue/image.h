@@ -44,6 +44,8 @@ void image_loader_expect(struct image_loader *l, uint64_t size_bytes);
 /* Pieces of any size. ST_CORRUPT, ST_VERSION or ST_NOMEM are final: every later call
  * says the same. */
 enum status image_loader_feed(struct image_loader *l, struct slice piece) MUST_USE;
+/* After ST_VERSION: what is needed to read it. Valid as long as the loader. */
+const char *image_loader_needs(const struct image_loader *l);
 /* ST_CORRUPT when it is not whole or its digest does not match; the loader is freed in
  * every case. On success the caller owns the state. */
 enum status image_loader_finish(struct image_loader *l,

@@ -13,7 +13,10 @@
 #include "queue/digest.h"
 #include "queue/history.h"
 #include "queue/image_format.h"
+#include "queue/image_spot.h"
+#include "queue/level.h"
 #include "queue/place.h"
+#include "queue/trail.h"
 
 #include <assert.h>
 #include <string.h>
@@ -30,13 +33,16 @@ struct image_loader {
     uint64_t message_bytes; /* of all message frames so far */
     enum status status;     /* the first failure, which stays */
     bool has_header;
+    bool needs_level; /* its frame comes next */
     bool has_trailer;
     struct bytes pending; /* the beginning of a unit: the header or a frame */
     struct queue *queue;  /* the last one that was read */
     struct image_counts counts;
     uint64_t messages_digest;
+    struct message *last;          /* the one in the frame before, or NULL at first */
     const struct queue *newest_of; /* the queue of newest_id, or NULL */
     struct uuid newest_id;
+    char needs[LEVEL_TEXT_BYTES]; /* to read what this program cannot */
 };
 
 struct image_loader *
@@ -73,8 +79,13 @@ load_header(struct image_loader *l, struct slice unit)
     uint16_t behind_secs = read_u16(&r);
     if (r.bad || memcmp(magic.data, IMAGE_MAGIC, IMAGE_MAGIC_BYTES) != 0)
         return ST_CORRUPT;
-    if (version != IMAGE_VERSION)
+    if (version < IMAGE_VERSION_FIRST)
+        return ST_CORRUPT;
+    if (version > IMAGE_VERSION) {
+        level_describe("image version", version, IMAGE_VERSION, l->needs);
         return ST_VERSION;
+    }
+    l->needs_level = version != IMAGE_VERSION_FIRST;
     s->behind_secs = behind_secs;
     s->next_queue = read_u32(&r);
     s->applied = read_u64(&r);
@@ -85,6 +96,21 @@ load_header(struct image_loader *l, struct slice unit)
         s->epoch_floor_ms > s->stamp_ms)
         return ST_CORRUPT;
     l->has_header = true;
+    return ST_OK;
+}
+
+static enum status
+load_level(struct image_loader *l, struct reader *r)
+{
+    uint32_t level = read_u32(r);
+    if (!reader_done(r) || !l->needs_level || level <= HF_LEVEL_FIRST)
+        return ST_CORRUPT;
+    if (level > HF_LEVEL_NOW) {
+        level_describe("level", level, HF_LEVEL_NOW, l->needs);
+        return ST_VERSION;
+    }
+    l->state->level = level;
+    l->needs_level = false;
     return ST_OK;
 }
 
@@ -235,38 +261,6 @@ read_message(struct reader *r, struct message *m, struct loaded *in)
            in->key_size <= LIMIT_KEY_BYTES && in->key_size <= in->body_and_key.size;
 }
 
-static int
-compare_waiting(const void *key, const struct tree_node *node)
-{
-    const struct message_spot *spot = key;
-    const struct message *m = CONTAINER_OF(node, struct message, in_waiting);
-    int c = (spot->ready_ms > m->ready_ms) - (spot->ready_ms < m->ready_ms);
-    return c != 0 ? c : (spot->order > m->order) - (spot->order < m->order);
-}
-
-/* Most come in waiting order: then one comparison is enough. */
-static bool
-waiting_is_free(const struct queue *q, const struct message_spot *spot)
-{
-    const struct tree_node *last = tree_last(&q->waiting);
-    return last == NULL || compare_waiting(spot, last) > 0 ||
-           tree_find(&q->waiting, spot, compare_waiting) == NULL;
-}
-
-static bool
-held_is_free(const struct session *x, const struct message_spot *spot)
-{
-    if (spot->since == 0 || spot->since >= x->next_held ||
-        x->held_count >= LIMIT_CAPACITY)
-        return false;
-    const struct list_node *node = x->held.head.prev;
-    while (node != &x->held.head &&
-           CONTAINER_OF(node, struct message, in_held)->held_order > spot->since)
-        node = node->prev;
-    return node == &x->held.head ||
-           CONTAINER_OF(node, struct message, in_held)->held_order < spot->since;
-}
-
 /* Most come in the order of their ids: one above all before it needs no look. */
 static bool
 id_is_free(struct image_loader *l, const struct queue *q, const struct message *m)
@@ -279,28 +273,6 @@ id_is_free(struct image_loader *l, const struct queue *q, const struct message *
     return true;
 }
 
-/* Whether the message may go to its place; fills in the holder. */
-static bool
-spot_is_good(const struct queue *q, struct loaded *in)
-{
-    struct message_spot *spot = &in->spot;
-    spot->place = (enum place)in->place;
-    if (spot->order >= q->next_order)
-        return false;
-    if (spot->place != PLACE_HELD && in->holder != 0)
-        return false;
-    if (spot->place != PLACE_DEAD && spot->dead_reason != 0)
-        return false;
-    if (spot->place == PLACE_WAITING)
-        return spot->since == 0 && waiting_is_free(q, spot);
-    if (spot->place == PLACE_HELD) {
-        spot->holder = queue_session_by_number(q, in->holder);
-        return spot->holder != NULL && held_is_free(spot->holder, spot);
-    }
-    return spot->since < RECORD_TIME_LIMIT && spot->dead_reason >= DEAD_NACK &&
-           spot->dead_reason <= DEAD_DAMAGED;
-}
-
 static enum status
 fill_message(struct image_loader *l, struct reader *r, struct message *m)
 {
@@ -310,7 +282,8 @@ fill_message(struct image_loader *l, struct reader *r, struct message *m)
     struct queue *q = l->queue;
     if (q == NULL || q->number != in.queue)
         q = state_queue(l->state, in.queue);
-    if (q == NULL || !id_is_free(l, q, m) || !spot_is_good(q, &in))
+    if (q == NULL || !id_is_free(l, q, m) ||
+        !image_spot_is_good(q, in.place, in.holder, &in.spot))
         return ST_CORRUPT;
     m->body_size = (uint32_t)in.body_and_key.size - in.key_size;
     m->key_size = (uint8_t)in.key_size;
@@ -326,6 +299,20 @@ fill_message(struct image_loader *l, struct reader *r, struct message *m)
         l->state->has_damaged = true;
     place_message(m, &in.spot);
     return ST_OK;
+}
+
+/* Of the message in the frame before. */
+static enum status
+load_trail(struct image_loader *l, struct reader *r)
+{
+    struct message *m = l->last;
+    if (m == NULL || m->trail != NULL || l->state->level < HF_LEVEL_TRAILS)
+        return ST_CORRUPT;
+    uint64_t without = digest_message(m);
+    enum status status = trail_decode(r, m);
+    if (status == ST_OK)
+        l->messages_digest += digest_message(m) - without;
+    return status;
 }
 
 static void
@@ -351,6 +338,7 @@ load_message(struct image_loader *l, struct reader *r)
         message_free(l->state, m);
         return status;
     }
+    l->last = m;
     l->message_bytes += IMAGE_FRAME_HEAD_BYTES + size;
     l->messages_digest += digest_message(m);
     l->counts.messages++;
@@ -380,7 +368,8 @@ load_frame(struct image_loader *l, struct slice unit)
     uint8_t type = unit.data[0];
     struct reader r = reader_of(slice_of(unit.data + IMAGE_FRAME_HEAD_BYTES,
                                          unit.size - IMAGE_FRAME_HEAD_BYTES));
-    if (l->has_trailer || type < IMAGE_QUEUE || type > IMAGE_TRAILER)
+    if (l->has_trailer || type < IMAGE_QUEUE || type > IMAGE_TRAIL ||
+        (l->needs_level && type != IMAGE_LEVEL))
         return ST_CORRUPT;
     switch ((enum image_frame)type) {
     case IMAGE_QUEUE:
@@ -393,6 +382,10 @@ load_frame(struct image_loader *l, struct slice unit)
         return load_message(l, &r);
     case IMAGE_TRAILER:
         return load_trailer(l, &r);
+    case IMAGE_LEVEL:
+        return load_level(l, &r);
+    case IMAGE_TRAIL:
+        return load_trail(l, &r);
     }
     return ST_CORRUPT;
 }
@@ -454,6 +447,12 @@ image_loader_feed(struct image_loader *l, struct slice piece)
         }
     }
     return l->status;
+}
+
+const char *
+image_loader_needs(const struct image_loader *l)
+{
+    return l->needs[0] != '\0' ? l->needs : "the image is of a newer version";
 }
 
 enum status

@@ -7,6 +7,7 @@
 
 #include "queue/journal.h"
 #include "queue/place.h"
+#include "queue/trail.h"
 
 enum note_kind {
     NOTE_MARK,         /* an entry ends here */
@@ -21,6 +22,8 @@ enum note_kind {
     NOTE_ROW,  /* a history had one row less */
     NOTE_TRIM, /* a history had more days */
     NOTE_EPOCH,
+    NOTE_LEVEL,
+    NOTE_TRAIL, /* a message had one event less */
 };
 
 struct note {
@@ -65,6 +68,14 @@ struct note {
             uint64_t old_leader;
             uint64_t old_floor_ms;
         } epoch;
+        struct {
+            uint32_t old;
+        } level;
+        struct {
+            struct message *message;
+            struct trail_event lost;
+            bool has_lost;
+        } trail;
     };
 };
 

@@ -13,15 +13,28 @@
 #include "base/mem.h"
 #include "queue/image.h"
 #include "queue/journal_notes.h"
+#include "queue/level.h"
 #include "queue/place.h"
+#include "queue/trail.h"
 
 #include <assert.h>
 
+static uint64_t
+holder_number(const struct message *m)
+{
+    return m->place == PLACE_HELD ? m->holder->number : 0;
+}
+
 static void
-move(struct state *s, struct message *m, const struct message_spot *to)
+move(struct state *s,
+     struct message *m,
+     const struct message_spot *to,
+     const struct trail_event *event)
 {
     if (s->image != NULL)
         image_touch(s->image, m);
+    if (event != NULL)
+        trail_add(s, m, event);
     struct note *note = m->durability > 0 ? journal_note(s, NOTE_MESSAGE) : NULL;
     if (note != NULL) {
         note->message.message = m;
@@ -59,14 +72,14 @@ queue_publish(struct state *s,
         .order = fields->order,
         .ready_ms = fields->received_ms + (uint64_t)1000 * fields->delay_secs,
     };
-    move(s, m, &spot);
+    move(s, m, &spot, NULL);
     return m;
 }
 
 /* A durable message uses up a position in its holder's list. One of durability 0 shares
  * the next one's, so that positions are the same on every node. */
 void
-message_assign(struct state *s, struct message *m, struct session *to)
+message_assign(struct state *s, struct message *m, struct session *to, uint64_t now_ms)
 {
     assert(m->place == PLACE_WAITING && "only a waiting message can be assigned");
     assert(m->queue == to->queue && to->held_count < LIMIT_CAPACITY);
@@ -79,20 +92,34 @@ message_assign(struct state *s, struct message *m, struct session *to)
         session_received(s, to);
         to->next_held++;
     }
-    move(s, m, &spot);
+    struct trail_event event = {now_ms, to->number, TRAIL_HELD};
+    move(s, m, &spot, m->trail != NULL ? &event : NULL);
+}
+
+static void
+release(struct state *s,
+        struct message *m,
+        uint64_t order,
+        uint64_t now_ms,
+        enum trail_kind kind)
+{
+    bool is_new = m->place == PLACE_DEAD && s->level >= HF_LEVEL_SWEEPS;
+    struct message_spot spot = {
+        .place = PLACE_WAITING,
+        .order = order,
+        .ready_ms = now_ms,
+        .deliveries = is_new ? 0 : m->deliveries,
+    };
+    struct trail_event event = {now_ms, holder_number(m), (uint8_t)kind};
+    move(s, m, &spot, &event);
 }
 
 void
 message_release(struct state *s, struct message *m, uint64_t order, uint64_t now_ms)
 {
     assert(m->place == PLACE_HELD || m->place == PLACE_DEAD);
-    struct message_spot spot = {
-        .place = PLACE_WAITING,
-        .order = order,
-        .ready_ms = now_ms,
-        .deliveries = m->deliveries,
-    };
-    move(s, m, &spot);
+    release(s, m, order, now_ms,
+            m->place == PLACE_DEAD ? TRAIL_REDRIVEN : TRAIL_RELEASED);
 }
 
 void
@@ -102,7 +129,7 @@ message_remove(struct state *s, struct message *m)
     struct message_spot spot = message_spot(m);
     spot.place = PLACE_NONE;
     spot.holder = NULL;
-    move(s, m, &spot);
+    move(s, m, &spot, NULL);
 }
 
 void
@@ -113,6 +140,11 @@ message_to_dlq(struct state *s,
 {
     assert(m->place == PLACE_WAITING || m->place == PLACE_HELD);
     assert(m->durability > 0 && "one of durability 0 cannot go to the DLQ");
+    static const uint8_t kinds[DEAD_REASONS] = {
+        [DEAD_NACK] = TRAIL_NACKED,
+        [DEAD_MOVED] = TRAIL_MOVED,
+        [DEAD_DAMAGED] = TRAIL_DAMAGED,
+    };
     if (m->is_damaged)
         reason = DEAD_DAMAGED;
     struct message_spot spot = {
@@ -123,8 +155,15 @@ message_to_dlq(struct state *s,
         .since = now_ms,
         .dead_reason = (uint8_t)reason,
     };
-    move(s, m, &spot);
+    struct trail_event event = {now_ms, holder_number(m), kinds[reason]};
+    move(s, m, &spot, &event);
 }
+
+/* How and when a session ends. */
+struct ending {
+    uint64_t now_ms;
+    enum trail_kind kind;
+};
 
 /* Durable ones first, in the order held: their orders must not depend on messages that
  * only the leader has. Returns the next order. */
@@ -133,27 +172,44 @@ release_held(struct state *s,
              struct session *x,
              bool is_durable,
              uint64_t order,
-             uint64_t now_ms)
+             const struct ending *ending)
 {
     LIST_FOREACH_SAFE (node, &x->held) {
         struct message *m = CONTAINER_OF(node, struct message, in_held);
         if ((m->durability > 0) == is_durable)
-            message_release(s, m, order++, now_ms);
+            release(s, m, order++, ending->now_ms, ending->kind);
     }
     return order;
 }
 
-void
-session_end(struct state *s, struct session *x, uint64_t first_order, uint64_t now_ms)
+static void
+end_as(struct state *s,
+       struct session *x,
+       uint64_t first_order,
+       const struct ending *ending)
 {
-    uint64_t order = release_held(s, x, true, first_order, now_ms);
-    release_held(s, x, false, order, now_ms);
+    uint64_t order = release_held(s, x, true, first_order, ending);
+    release_held(s, x, false, order, ending);
     unplace_session(x);
     struct note *note = journal_note(s, NOTE_SESSION_GONE);
     if (note != NULL)
         note->session.session = x;
     else
         mem_free(x);
+}
+
+void
+session_end(struct state *s, struct session *x, uint64_t first_order, uint64_t now_ms)
+{
+    struct ending ending = {now_ms, x->is_saved ? TRAIL_EXPIRED : TRAIL_ENDED};
+    end_as(s, x, first_order, &ending);
+}
+
+void
+session_close(struct state *s, struct session *x, uint64_t first_order, uint64_t now_ms)
+{
+    struct ending ending = {now_ms, TRAIL_CLOSED};
+    end_as(s, x, first_order, &ending);
 }
 
 void

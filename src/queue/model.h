@@ -13,6 +13,7 @@
 #include "queue/record.h"
 
 struct history;
+struct trail;
 
 enum place {
     PLACE_NONE, /* not in the queue: not yet published, or gone */
@@ -41,15 +42,14 @@ struct message {
     uint64_t received_ms;
     union {
         uint64_t dead_ms; /* PLACE_DEAD: when */
-        uint64_t
-            held_order; /* PLACE_HELD: ascending in session->held; one of durability
-                           0 has that of the next durable one (no number is used) */
+        /* PLACE_HELD: ascending in session->held; one of durability 0 uses none up */
+        uint64_t held_order;
     };
     struct queue *queue;
     struct session *holder; /* PLACE_HELD */
-    uint64_t sent_mark;     /* leader: delivery number on its connection, 0 = not yet
-                               handed to a connection */
+    uint64_t sent_mark;     /* leader: delivery number on its connection, 0: none */
     struct blob *body;      /* inside of a JSON string, then the key's bytes */
+    struct trail *trail;    /* what became of it (queue/trail.h), or NULL */
     uint32_t body_size;     /* of the body alone: body->size - key_size */
     uint32_t delay_secs;    /* as it was given */
     uint32_t deliveries;    /* times given to a session */

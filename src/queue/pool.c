@@ -61,6 +61,8 @@ message_free(struct state *s, struct message *m)
     assert(m->place == PLACE_NONE);
     blob_put(m->body);
     m->body = NULL;
+    mem_free(m->trail);
+    m->trail = NULL;
     if (POOL_IS_PLAIN) {
         mem_free(m);
         return;

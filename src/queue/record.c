@@ -7,6 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/limits.h"
+#include "queue/level.h"
 
 #include <assert.h>
 #include <string.h>
@@ -119,7 +120,7 @@ put_session(struct bytes *out,
     if (type == RECORD_SESSION_OPEN || type == RECORD_SESSION_RESUME ||
         type == RECORD_SESSION_CAPACITY)
         bytes_put_u32(out, session->capacity);
-    if (type == RECORD_SESSION_END)
+    if (type == RECORD_SESSION_END || type == RECORD_SESSION_CLOSE)
         bytes_put_u64(out, session->order);
 }
 
@@ -133,6 +134,24 @@ put_message(struct bytes *out,
         bytes_put_u64(out, message->session);
     if (type == RECORD_RELEASE || type == RECORD_REDRIVE)
         bytes_put_u64(out, message->order);
+}
+
+static void
+put_sweep(struct bytes *out, enum record_type type, const struct record_sweep *sweep)
+{
+    assert(sweep->count > 0 && sweep->count <= LIMIT_SWEEP_MESSAGES);
+    assert(sweep->is_redrive == (type == RECORD_REDRIVE_SOME));
+    assert(sweep->key.size <= LIMIT_KEY_BYTES);
+    bytes_put(out, sweep->first.b, UUID_SIZE);
+    bytes_put(out, sweep->last.b, UUID_SIZE);
+    bytes_put_u32(out, sweep->count);
+    bytes_put_u8(out, sweep->places);
+    bytes_put_u8(out, sweep->reasons);
+    bytes_put_u8(out, (uint8_t)sweep->key.size);
+    bytes_put_u64(out, sweep->before_ms);
+    if (type == RECORD_REDRIVE_SOME)
+        bytes_put_u64(out, sweep->order);
+    bytes_put_slice(out, sweep->key);
 }
 
 static void
@@ -152,6 +171,10 @@ put_fields(struct bytes *out, size_t fields_at, const struct record *record)
         break;
     case RECORD_EPOCH:
         bytes_put_u64(out, record->leader);
+        break;
+    case RECORD_LEVEL:
+        assert(record->level >= HF_LEVEL_FIRST);
+        bytes_put_u32(out, record->level);
         break;
     case RECORD_QUEUE_CREATE:
         put_create(out, &record->create);
@@ -182,7 +205,12 @@ put_fields(struct bytes *out, size_t fields_at, const struct record *record)
     case RECORD_SESSION_SAVE:
     case RECORD_SESSION_END:
     case RECORD_SESSION_RECEIVED:
+    case RECORD_SESSION_CLOSE:
         put_session(out, record->type, &record->session);
+        break;
+    case RECORD_REDRIVE_SOME:
+    case RECORD_PURGE:
+        put_sweep(out, record->type, &record->sweep);
         break;
     case RECORD_STATS_ROW:
         put_row(out, record->stats.at_secs, record->stats.columns, STATS_COLUMNS);

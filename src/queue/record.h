@@ -27,15 +27,17 @@
 
 struct record {
     enum record_type type;
-    uint32_t queue; /* queue number; 0 for NOOP and EPOCH */
+    uint32_t queue; /* queue number; 0 for NOOP, EPOCH and LEVEL */
     union {
         uint64_t leader; /* EPOCH: node id */
+        uint32_t level;  /* LEVEL, queue/level.h */
         struct record_queue_create create;
         struct record_login_set login;
         struct record_settings_set settings;
         struct record_publish publish;
         struct record_session session;
         struct record_message message;
+        struct record_sweep sweep;
         struct record_stats_row stats;
         struct record_usage_row usage;
         struct {

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/limits.h"
+#include "queue/sweep.h"
 
 #include <string.h>
 
@@ -156,7 +157,7 @@ get_session(struct reader *r, enum record_type type, struct record_session *sess
         if (session->capacity == 0 || session->capacity > LIMIT_CAPACITY)
             r->bad = true;
     }
-    if (type == RECORD_SESSION_END)
+    if (type == RECORD_SESSION_END || type == RECORD_SESSION_CLOSE)
         session->order = read_below(r, RECORD_NUMBER_LIMIT);
 }
 
@@ -168,6 +169,38 @@ get_message(struct reader *r, enum record_type type, struct record_message *mess
         message->session = read_below(r, RECORD_NUMBER_LIMIT);
     if (type == RECORD_RELEASE || type == RECORD_REDRIVE)
         message->order = read_below(r, RECORD_NUMBER_LIMIT);
+}
+
+static bool
+sweep_is_good(const struct record_sweep *sweep)
+{
+    bool is_dead = sweep->places == SWEEP_DEAD;
+    bool is_alive =
+        sweep->places != 0 && (sweep->places & ~(SWEEP_WAITING | SWEEP_HELD)) == 0;
+    if (!is_dead && (!is_alive || sweep->is_redrive))
+        return false;
+    if (!is_dead && (sweep->reasons != 0 || sweep->before_ms != 0))
+        return false;
+    return sweep->count > 0 && sweep->count <= LIMIT_SWEEP_MESSAGES &&
+           sweep->reasons < 1u << DEAD_REASONS && sweep->key.size <= LIMIT_KEY_BYTES &&
+           uuid_compare(&sweep->first, &sweep->last) <= 0;
+}
+
+static void
+get_sweep(struct reader *r, enum record_type type, struct record_sweep *sweep)
+{
+    sweep->is_redrive = type == RECORD_REDRIVE_SOME;
+    read_id(r, &sweep->first);
+    read_id(r, &sweep->last);
+    sweep->count = read_u32(r);
+    sweep->places = read_u8(r);
+    sweep->reasons = read_u8(r);
+    uint8_t key_size = read_u8(r);
+    sweep->before_ms = read_below(r, RECORD_TIME_LIMIT);
+    sweep->order = sweep->is_redrive ? read_below(r, RECORD_NUMBER_LIMIT) : 0;
+    sweep->key = read_slice(r, key_size);
+    if (!sweep_is_good(sweep))
+        r->bad = true;
 }
 
 /* The time of a row is in seconds; its limit keeps the arithmetic on days small. */
@@ -200,6 +233,9 @@ get_fields(struct reader *r, const uint8_t *fields, struct record *record)
     case RECORD_EPOCH:
         record->leader = read_u64(r);
         return ST_OK;
+    case RECORD_LEVEL:
+        record->level = read_u32(r);
+        return record->level == 0 ? ST_CORRUPT : ST_OK;
     case RECORD_QUEUE_CREATE:
         if (record->queue == UINT32_MAX) /* the next one needs a number too */
             return ST_CORRUPT;
@@ -228,7 +264,12 @@ get_fields(struct reader *r, const uint8_t *fields, struct record *record)
     case RECORD_SESSION_SAVE:
     case RECORD_SESSION_END:
     case RECORD_SESSION_RECEIVED:
+    case RECORD_SESSION_CLOSE:
         get_session(r, record->type, &record->session);
+        return ST_OK;
+    case RECORD_REDRIVE_SOME:
+    case RECORD_PURGE:
+        get_sweep(r, record->type, &record->sweep);
         return ST_OK;
     case RECORD_STATS_ROW:
         record->stats.at_secs = get_row(r, record->stats.columns, STATS_COLUMNS);
@@ -265,7 +306,8 @@ entry_next(struct entry_reader *r, struct record *ret_record)
     struct reader in = reader_of(fields);
     record.type = (enum record_type)type;
     record.queue = read_u32(&in);
-    bool needs_queue = type != RECORD_NOOP && type != RECORD_EPOCH;
+    bool needs_queue =
+        type != RECORD_NOOP && type != RECORD_EPOCH && type != RECORD_LEVEL;
     if (in.bad || (record.queue != 0) != needs_queue)
         return ST_CORRUPT;
     enum status status = get_fields(&in, fields.data, &record);

@@ -31,6 +31,11 @@ enum record_type {
     RECORD_RELEASE = 22,      /* one held message back to the waiting ones */
     RECORD_REDRIVE = 23,      /* a dead letter back to the waiting ones, same id */
     RECORD_HISTORY_TRIM = 24, /* rows of days before one are dropped */
+    RECORD_LEVEL = 25,        /* what the cluster may write from here on */
+    /* From level 2 on: */
+    RECORD_REDRIVE_SOME = 26,  /* dead letters back among the waiting ones */
+    RECORD_PURGE = 27,         /* waiting, held or dead ones are removed */
+    RECORD_SESSION_CLOSE = 28, /* as SESSION_END, by an operator */
     RECORD_TYPE_COUNT
 };
 
@@ -79,6 +84,19 @@ struct record_message {
     struct uuid id;
     uint64_t session; /* ASSIGN: to whom */
     uint64_t order;   /* RELEASE, REDRIVE: the new order; ready = the entry's stamp */
+};
+
+/* Which messages: queue/sweep.h. */
+struct record_sweep {
+    struct uuid first;  /* ids from here ... */
+    struct uuid last;   /* ... to here, both with them */
+    uint32_t count;     /* so many fit */
+    uint8_t places;     /* SWEEP_DEAD, or SWEEP_WAITING and SWEEP_HELD or one of them */
+    uint8_t reasons;    /* of dead ones: a bit for each dead_reason; 0 any */
+    bool is_redrive;    /* the type is REDRIVE_SOME */
+    uint64_t before_ms; /* of dead ones: died before; 0 any */
+    struct slice key;   /* publisherkey; empty: any */
+    uint64_t order; /* REDRIVE_SOME: of the first one; the next ones follow by one */
 };
 
 #define STATS_COLUMNS 9

@@ -40,6 +40,8 @@ forget(struct state *s, const struct note *note)
     case NOTE_SETTING:
     case NOTE_ROW:
     case NOTE_EPOCH:
+    case NOTE_LEVEL:
+    case NOTE_TRAIL:
         break;
     }
 }
@@ -123,6 +125,15 @@ undo(struct state *s, const struct note *note)
     case NOTE_EPOCH:
         s->epoch_leader = note->epoch.old_leader;
         s->epoch_floor_ms = note->epoch.old_floor_ms;
+        break;
+    case NOTE_LEVEL:
+        s->level = note->level.old;
+        break;
+    case NOTE_TRAIL:
+        if (s->image != NULL)
+            image_touch(s->image, note->trail.message);
+        trail_undo(note->trail.message,
+                   note->trail.has_lost ? &note->trail.lost : NULL);
         break;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "queue/journal.h"
+#include "queue/level.h"
 #include "queue/place.h"
 
 #include <assert.h>
@@ -15,6 +16,7 @@ state_new(void)
     map_init(&s->by_name);
     map_init(&s->by_number);
     s->next_queue = 1;
+    s->level = HF_LEVEL_FIRST;
     return s;
 }
 

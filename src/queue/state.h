@@ -58,6 +58,7 @@ struct state {
     struct map by_number;
     struct message_pool pool;
     uint32_t queue_count;
+    uint32_t level;             /* what may be written: queue/level.h */
     uint32_t next_queue;        /* number of the next queue */
     uint64_t directory_version; /* grows when queues, settings or logins change, also
                                    when a change is taken back; not replicated */
@@ -86,6 +87,9 @@ bool state_take_apart(struct state *s, uint32_t messages) MUST_USE;
  * are not commands leave gaps). Aborts with a line on stderr when the entry cannot be
  * read or does not fit. */
 void state_apply(struct state *s, uint64_t index, struct slice entry);
+/* False: the entry before raised the level above what this program knows
+ * (state->level). Nothing behind that is applied any more, and the node must stop. */
+bool state_is_readable(const struct state *s);
 /* One record, without moving applied or stamp_ms: for a leader that has no verb for it
  * (queues, logins, settings, history, EPOCH). stamp_ms is the entry's. */
 void

@@ -21,8 +21,10 @@ struct message *queue_publish(struct state *s,
                               uint8_t key_size);
 /* To the back of what the session holds. A durable one also makes it has_received; for
  * one of durability 0 the leader calls session_received() with its record. */
-void message_assign(struct state *s, struct message *m, struct session *to);
-/* A held or a dead one: back among the waiting ones with a new order and ready time. */
+void
+message_assign(struct state *s, struct message *m, struct session *to, uint64_t now_ms);
+/* A held or a dead one: back among the waiting ones with a new order and ready time.
+ * From level 2 on, the deliveries of a dead one count from zero again. */
 void
 message_release(struct state *s, struct message *m, uint64_t order, uint64_t now_ms);
 /* Ack, delete, DLQ delete: gone. */
@@ -52,6 +54,11 @@ void session_save(struct state *s, struct session *x, uint64_t now_ms);
  * durability 0, which only the leader knows, get the orders after all of these. */
 void
 session_end(struct state *s, struct session *x, uint64_t first_order, uint64_t now_ms);
+/* The same, decided by an operator. */
+void session_close(struct state *s,
+                   struct session *x,
+                   uint64_t first_order,
+                   uint64_t now_ms);
 void session_received(struct state *s, struct session *x);
 
 /* Leader: takes out all messages of durability 0 (no record, no journal). Their

@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/mem.h"
 #include "server/attempts.h"
+#include "server/known_logins.h"
 #include "server/throttle.h"
 
 #include <assert.h>
@@ -24,14 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORKERS       2
-#define AHEAD         1
-#define REMEMBERED    4096 /* a power of two */
-#define DIGEST_BYTES  ATTEMPT_DIGEST_BYTES
-#define SCRYPT_N      32768
-#define SCRYPT_R      8
-#define SCRYPT_P      1
-#define SCRYPT_MEMORY (64u << 20)
+#define WORKERS      2
+#define AHEAD        1
+#define REMEMBERED   4096 /* a power of two */
+#define NEWS_MAX     64   /* between two turns */
+#define DIGEST_BYTES ATTEMPT_DIGEST_BYTES
 
 /* An answer for one connection. */
 struct answer {
@@ -61,21 +59,12 @@ struct auth {
     struct heap late;
     uint8_t key[DIGEST_BYTES];
     uint8_t remembered[REMEMBERED][DIGEST_BYTES];
+    struct known_logins *known; /* to the other nodes */
+    uint8_t news[NEWS_MAX][DIGEST_BYTES];
+    uint32_t news_count;
 };
 
 /* --- Workers --- */
-
-static enum status
-derive(const struct login_secret *secret,
-       struct slice password,
-       uint8_t out[LOGIN_HASH_BYTES])
-{
-    if (EVP_PBE_scrypt((const char *)password.data, password.size, secret->salt,
-                       LOGIN_SALT_BYTES, secret->n, secret->r, secret->p, SCRYPT_MEMORY,
-                       out, LOGIN_HASH_BYTES) != 1)
-        return ST_NOMEM;
-    return ST_OK;
-}
 
 static void
 compute(struct attempt *t)
@@ -85,7 +74,8 @@ compute(struct attempt *t)
     bool is_name =
         t->username_size == t->secret.username_size &&
         CRYPTO_memcmp(t->username, t->secret.username, t->username_size) == 0;
-    enum status st = derive(&t->secret, slice_of(t->password, t->password_size), hash);
+    enum status st =
+        auth_derive(&t->secret, slice_of(t->password, t->password_size), hash);
     t->is_good = st == ST_OK &&
                  CRYPTO_memcmp(hash, t->secret.hash, LOGIN_HASH_BYTES) == 0 && is_name;
     OPENSSL_cleanse(hash, sizeof hash);
@@ -126,6 +116,7 @@ auth_open(const struct auth_options *options, struct auth **ret_auth)
     attempts_init(&a->attempts, AUTH_WAITING_MOST);
     a->sources = throttle_new();
     a->names = throttle_new();
+    a->known = known_logins_new();
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->wake, NULL);
     bool is_good = RAND_bytes(a->key, sizeof a->key) == 1;
@@ -172,6 +163,7 @@ auth_close(struct auth *a)
     free_answers(a);
     throttle_free(a->sources);
     throttle_free(a->names);
+    known_logins_free(a->known);
     pthread_cond_destroy(&a->wake);
     pthread_mutex_destroy(&a->mutex);
     OPENSSL_cleanse(a->key, sizeof a->key);
@@ -180,8 +172,9 @@ auth_close(struct auth *a)
 
 /* --- What is remembered --- */
 
-/* What names an attempt: queue, role, the stored secret, and what the client said. */
-static void
+/* What names an attempt: queue, role, the stored secret, and what the client said.
+ * True: another node has verified the same. */
+static bool
 digest_of(const struct auth *a, const struct verify *v, uint8_t out[DIGEST_BYTES])
 {
     struct bytes text = {0};
@@ -195,8 +188,10 @@ digest_of(const struct auth *a, const struct verify *v, uint8_t out[DIGEST_BYTES
     if (HMAC(EVP_sha256(), a->key, (int)sizeof a->key, text.data, text.size, out,
              &size) == NULL)
         abort(); /* only for want of memory */
+    bool is_known = known_logins_have(a->known, slice_of(text.data, text.size));
     OPENSSL_cleanse(text.data, text.size);
     bytes_fini(&text);
+    return is_known;
 }
 
 static uint8_t *
@@ -209,6 +204,46 @@ static bool
 is_remembered(struct auth *a, const uint8_t digest[DIGEST_BYTES])
 {
     return CRYPTO_memcmp(slot_of(a, digest), digest, DIGEST_BYTES) == 0;
+}
+
+static void
+remember(struct auth *a, const uint8_t digest[DIGEST_BYTES])
+{
+    if (is_remembered(a, digest))
+        return;
+    memcpy(slot_of(a, digest), digest, DIGEST_BYTES);
+    if (a->news_count < NEWS_MAX)
+        memcpy(a->news[a->news_count++], digest, DIGEST_BYTES);
+}
+
+bool
+auth_put_news(struct auth *a, struct bytes *out)
+{
+    if (a->news_count == 0)
+        return false;
+    known_logins_put(out, a->key, (const uint8_t(*)[DIGEST_BYTES])a->news,
+                     a->news_count);
+    a->news_count = 0;
+    return true;
+}
+
+void
+auth_put_known(const struct auth *a, struct bytes *out)
+{
+    uint8_t(*digests)[DIGEST_BYTES] = mem_alloc(KNOWN_LOGINS_MAX * DIGEST_BYTES);
+    static const uint8_t none[DIGEST_BYTES];
+    uint32_t count = 0;
+    for (size_t i = 0; i < REMEMBERED && count < KNOWN_LOGINS_MAX; i++)
+        if (memcmp(a->remembered[i], none, DIGEST_BYTES) != 0)
+            memcpy(digests[count++], a->remembered[i], DIGEST_BYTES);
+    known_logins_put(out, a->key, (const uint8_t(*)[DIGEST_BYTES])digests, count);
+    mem_free(digests);
+}
+
+enum status
+auth_learn(struct auth *a, uint64_t peer, struct slice body)
+{
+    return known_logins_learn(a->known, peer, body);
 }
 
 /* --- Answers --- */
@@ -263,7 +298,7 @@ finish(struct auth *a, struct attempt *t, uint64_t now_ms)
         answer_failure(a, t, now_ms);
         return;
     }
-    memcpy(slot_of(a, t->digest), t->digest, DIGEST_BYTES);
+    remember(a, t->digest);
     answer_all(a, t, AUTH_GOOD, 0);
 }
 
@@ -379,7 +414,8 @@ enum auth_outcome
 auth_check(struct auth *a, const struct verify *v, uint64_t now_ms)
 {
     uint8_t digest[DIGEST_BYTES];
-    digest_of(a, v, digest);
+    if (digest_of(a, v, digest))
+        remember(a, digest);
     if (is_remembered(a, digest))
         return AUTH_GOOD;
     struct attempt *t = find_handed_out(a, digest);
@@ -424,33 +460,4 @@ auth_deadline(const struct auth *a)
 {
     const struct heap_node *first = heap_first(&a->late);
     return first == NULL ? UINT64_MAX : first->at;
-}
-
-/* --- Secrets --- */
-
-enum status
-auth_make_secret(struct slice username,
-                 struct slice password,
-                 struct login_secret *ret_secret)
-{
-    struct login_secret s = {.n = SCRYPT_N, .r = SCRYPT_R, .p = SCRYPT_P};
-    assert(username.size <= sizeof s.username);
-    s.username_size = (uint8_t)username.size;
-    memcpy(s.username, username.data, username.size);
-    if (RAND_bytes(s.salt, sizeof s.salt) != 1 || derive(&s, password, s.hash) != ST_OK)
-        return ST_NOMEM;
-    *ret_secret = s;
-    return ST_OK;
-}
-
-void
-auth_make_password(char out[33])
-{
-    static const char alphabet[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32 of them */
-    uint8_t random[32];
-    if (RAND_bytes(random, sizeof random) != 1)
-        abort(); /* no randomness: no passwords */
-    for (size_t i = 0; i < 32; i++)
-        out[i] = alphabet[random[i] & 31];
-    out[32] = '\0';
 }

@@ -5,9 +5,10 @@
  * computation. The answer to a failure is kept back the longer the more its address
  * or its name failed (server/throttle.h); nobody is locked out, and a right password is
  * answered at once. A verified login is remembered as an HMAC-SHA-256 under a key of
- * this process (never the password), so that a thousand clients that come back after a
- * failover cost one scrypt a role. Unknown names cost the same work. Changing a login
- * forgets it: the stored hash is part of what is remembered. */
+ * this process (never the password), so that a thousand clients that come back cost
+ * one scrypt a role, and none after a failover: the nodes tell each other. Unknown
+ * names cost the same work. Changing a login forgets it: the stored hash is part of
+ * what is remembered. */
 #ifndef HF_SERVER_AUTH_H
 #define HF_SERVER_AUTH_H
 
@@ -52,11 +53,21 @@ bool auth_take(struct auth *a, uint64_t now_ms, struct auth_result *ret_result);
 /* When the next answer that is kept back is due; UINT64_MAX: there is none. */
 uint64_t auth_deadline(const struct auth *a);
 
+/* What this node has verified, for the others (server/known_logins.h): what is new
+ * since the last call (false: nothing), all of it, and what another one says. */
+bool auth_put_news(struct auth *a, struct bytes *out);
+void auth_put_known(const struct auth *a, struct bytes *out);
+enum status auth_learn(struct auth *a, uint64_t peer, struct slice body) MUST_USE;
+
 /* Fills salt, hash and costs for a new password (about 0.1 s; any thread). Returns
  * ST_NOMEM or ST_OK. */
 enum status auth_make_secret(struct slice username,
                              struct slice password,
                              struct login_secret *ret_secret) MUST_USE;
+/* scrypt of a password with a secret's salt and costs. ST_NOMEM. Any thread. */
+enum status auth_derive(const struct login_secret *secret,
+                        struct slice password,
+                        uint8_t out[LOGIN_HASH_BYTES]) MUST_USE;
 /* A generated password: 32 characters, 160 random bits. */
 void auth_make_password(char out[33]);
 

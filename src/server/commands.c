@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-static const struct command_info *const TABLES[] = {COMMANDS_CLUSTER, COMMANDS_QUEUE};
+static const struct command_info *const TABLES[] = {
+    COMMANDS_BACKUP,  COMMANDS_CLUSTER, COMMANDS_DLQ,   COMMANDS_LOGIN,
+    COMMANDS_MEMBERS, COMMANDS_MSG,     COMMANDS_QUEUE, COMMANDS_SESSION};
 
 static const struct command_info *
 find(const struct command *command)
@@ -18,11 +20,11 @@ find(const struct command *command)
     return NULL;
 }
 
-bool
-command_needs_leader(const struct command *command)
+enum command_place
+command_place(const struct command *command)
 {
     const struct command_info *info = find(command);
-    return info != NULL && info->needs_leader;
+    return info == NULL ? COMMAND_HERE : info->place;
 }
 
 void

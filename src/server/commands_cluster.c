@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "server/commands.h"
+#include "server/node_members.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,7 @@ run_status(struct command *command)
     json_object_begin(&w, NULL);
     json_put_u64(&w, "node", n->config->node_id);
     json_put_string(&w, "role", rlog_role_name(s.log.role));
+    json_put_string(&w, "member", node_membership(n));
     json_put_u64(&w, "leader", s.log.leader);
     json_put_u64(&w, "term", s.log.term);
     json_put_u64(&w, "first_index", s.log.first_index);
@@ -63,6 +65,7 @@ run_status(struct command *command)
     json_put_bool(&w, "ready", is_ready);
     json_put_string(&w, "gate", s.log.is_gated ? "closed" : "open");
     json_put_bool(&w, "rejoining", s.log.is_rejoining);
+    json_put_u64(&w, "level", broker_level(replica_broker(n->replica)));
     put_disk(&w, n, &s.log);
     json_put_string(&w, "version", PACKAGE_VERSION);
     put_peers(&w, &s.log);
@@ -74,14 +77,16 @@ run_status(struct command *command)
         bytes_printf(&command->text, "%llu", (unsigned long long)s.log.leader);
     else
         bytes_put_text(&command->text, "none");
-    bytes_printf(
-        &command->text, ", commit %llu, applied %llu%s%s%s%s",
-        (unsigned long long)s.log.commit_index, (unsigned long long)s.log.applied_index,
-        s.log.is_rejoining ? ", rejoining: restart gate closed until all is here again"
-        : s.log.is_gated   ? ", restart gate closed"
-                           : "",
-        s.is_frozen ? ", frozen" : "", s.log.is_full ? ", disk full" : "",
-        s.log.is_slow ? ", disk slow" : "");
+    bytes_printf(&command->text, ", commit %llu, applied %llu%s%s%s%s",
+                 (unsigned long long)s.log.commit_index,
+                 (unsigned long long)s.log.applied_index,
+                 n->is_removed ? ", REMOVED: the other nodes turn it away"
+                 : s.log.is_rejoining
+                     ? ", rejoining: restart gate closed until all is here again"
+                 : s.log.is_gated ? ", restart gate closed"
+                                  : "",
+                 s.is_frozen ? ", frozen" : "", s.log.is_full ? ", disk full" : "",
+                 s.log.is_slow ? ", disk slow" : "");
     command_done(command);
 }
 
@@ -148,9 +153,10 @@ run_step_down(struct command *command)
 }
 
 const struct command_info COMMANDS_CLUSTER[] = {
-    {"cluster", "status", false, 0, 0, run_status, "cluster status"},
-    {"cluster", "leader", false, 0, 0, run_leader, "cluster leader"},
-    {"cluster", "digest", false, 0, 0, run_digest, "cluster digest"},
-    {"cluster", "step-down", true, 0, 2, run_step_down, "cluster step-down [--to ID]"},
+    {"cluster", "status", COMMAND_HERE, 0, 0, run_status, "cluster status"},
+    {"cluster", "leader", COMMAND_HERE, 0, 0, run_leader, "cluster leader"},
+    {"cluster", "digest", COMMAND_HERE, 0, 0, run_digest, "cluster digest"},
+    {"cluster", "step-down", COMMAND_AT_LEADER, 0, 2, run_step_down,
+     "cluster step-down [--to ID]"},
     {.noun = NULL},
 };

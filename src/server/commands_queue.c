@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "server/auth.h"
 #include "server/commands.h"
+#include "server/node_members.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -22,6 +23,9 @@ put_queue(struct json_writer *w, const struct node *n, const struct queue *q)
     for (size_t i = 0; i < STATS_COLUMNS; i++)
         json_put_u64(w, columns[i], live.columns[i]);
     json_put_u64(w, "memory_bytes", q->counts.memory_bytes);
+    json_put_u64(w, "received_total", q->totals.received);
+    json_put_u64(w, "delivered_total", q->totals.delivered);
+    json_put_u64(w, "acked_total", q->totals.acked);
     json_object_begin(w, "settings");
     for (int i = 0; i < SETTING_COUNT; i++)
         json_put_u64(w, setting_info((enum setting_id)i)->name, q->settings[i]);
@@ -183,6 +187,7 @@ create_done_cb(uv_work_t *work, int cancelled)
         if (n->config->has_setting[i])
             spec.settings[i] = n->config->settings[i];
     spec.settings[SETTING_LOG_LEVEL] = n->config->log_level;
+    node_raise_first_level(n);
     enum status st = broker_create_queue(replica_broker(n->replica), &spec, &batch);
     if (st == ST_OK) {
         describe_creation(c);
@@ -232,10 +237,10 @@ run_queue_create(struct command *command)
 }
 
 const struct command_info COMMANDS_QUEUE[] = {
-    {"queue", "create", true, 1, 3, run_queue_create,
+    {"queue", "create", COMMAND_AT_LEADER, 1, 3, run_queue_create,
      "queue create NAME [--tier standard|dev]"},
-    {"queue", "list", true, 0, 0, run_queue_list, "queue list"},
-    {"queue", "show", true, 1, 1, run_queue_show, "queue show NAME"},
-    {"queue", "delete", true, 1, 1, run_queue_delete, "queue delete NAME"},
+    {"queue", "list", COMMAND_AT_LEADER, 0, 0, run_queue_list, "queue list"},
+    {"queue", "show", COMMAND_AT_LEADER, 1, 1, run_queue_show, "queue show NAME"},
+    {"queue", "delete", COMMAND_AT_LEADER, 1, 1, run_queue_delete, "queue delete NAME"},
     {.noun = NULL},
 };

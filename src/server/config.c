@@ -268,14 +268,6 @@ fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size
                            KEYS[i].name);
             return ST_INVALID;
         }
-    bool is_member = false;
-    for (uint32_t i = 0; i < c->initial_cluster.count; i++)
-        is_member |= c->initial_cluster.members[i].id == c->node_id;
-    if (!is_member) {
-        (void)snprintf(error, error_size, "%s: node-id %llu is not in initial-cluster",
-                       c->file, (unsigned long long)c->node_id);
-        return ST_INVALID;
-    }
     complete_http_listen(c);
     set_default(&c->client_advertise, c->client_listen[0]);
     if (c->control_socket == NULL) {

@@ -5,6 +5,9 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "server/command.h"
+#include "server/commands.h"
+#include "server/control_stream.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -31,6 +34,8 @@ struct client {
     uv_pipe_t pipe;
     struct bytes line; /* what has come of the request */
     struct bytes reply;
+    struct bytes next;             /* waits until reply is written */
+    struct control_stream *stream; /* follows the reply, or is on its way */
     uv_write_t write;
     char buffer[4096];
     bool is_busy;    /* a command runs: it still points here */
@@ -46,56 +51,7 @@ struct asked {
     uint64_t id;
 };
 
-/* --- the command itself --- */
-
-static struct command *
-command_new(struct node *n)
-{
-    struct command *command = mem_calloc(1, sizeof *command);
-    command->node = n;
-    command->deadline_ms = node_now_ms() + CONTROL_DEADLINE_MS;
-    return command;
-}
-
-static void
-command_free(struct command *command)
-{
-    for (size_t i = 0; i < command->argc; i++)
-        mem_free(command->argv[i]);
-    bytes_fini(&command->json);
-    bytes_fini(&command->text);
-    mem_free(command);
-}
-
-void
-command_done(struct command *command)
-{
-    if (list_is_linked(&command->link))
-        list_remove(&command->link);
-    command->done_cb(command->done_ctx, command);
-    command_free(command);
-}
-
-void
-command_fail(struct command *command, enum control_exit exit, const char *format, ...)
-{
-    char text[512];
-    struct json_writer w;
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    command->exit = exit;
-    bytes_clear(&command->json);
-    bytes_clear(&command->text);
-    json_write_begin(&w, &command->json);
-    json_object_begin(&w, NULL);
-    json_put_string(&w, "error", text);
-    json_put_u64(&w, "exit", exit);
-    json_object_end(&w);
-    bytes_put_text(&command->text, text);
-    command_done(command);
-}
+/* --- to the leader and back --- */
 
 void
 command_wait_batch(struct command *command, uint64_t batch)
@@ -106,69 +62,13 @@ command_wait_batch(struct command *command, uint64_t batch)
     list_push_back(&n->control->waiting, &command->link);
 }
 
-/* Reads the strings of a JSON array, already known to be well formed. */
-static enum status
-read_argv(struct command *command, struct slice array)
-{
-    const uint8_t *at = array.data;
-    const uint8_t *end = at + array.size;
-    while (at < end) { /* bound: the text */
-        if (*at++ != '"')
-            continue;
-        const uint8_t *begin = at;
-        while (at < end && *at != '"')
-            at += *at == '\\' ? 2 : 1;
-        struct bytes text = {0};
-        if (at >= end || command->argc == CONTROL_ARGS_MAX ||
-            json_unescape(slice_of(begin, (size_t)(at - begin)), &text) != ST_OK) {
-            bytes_fini(&text);
-            return ST_INVALID;
-        }
-        at++;
-        bytes_put_u8(&text, 0);
-        command->argv[command->argc++] = (char *)text.data; /* takes it */
-    }
-    return command->argc > 0 ? ST_OK : ST_INVALID;
-}
-
-static enum status
-read_request(struct command *command, struct slice line)
-{
-    struct json_object *o = mem_calloc(1, sizeof *o);
-    enum status st = ST_INVALID;
-    json_object_init(o);
-    if (utf8_is_valid(line) && json_parse(o, line) == JSON_IS_OBJECT) {
-        const struct json_member *m = json_find(o, "argv");
-        if (m != NULL && m->type == JSON_ARRAY)
-            st = read_argv(command, m->value);
-    }
-    json_object_fini(o);
-    mem_free(o);
-    return st;
-}
-
-/* --- to the leader and back --- */
-
-static void
-write_request(const struct command *command, struct bytes *out)
-{
-    struct json_writer w;
-    json_write_begin(&w, out);
-    json_object_begin(&w, NULL);
-    json_array_begin(&w, "argv");
-    for (size_t i = 0; i < command->argc; i++)
-        json_put_string(&w, NULL, command->argv[i]);
-    json_array_end(&w);
-    json_object_end(&w);
-}
-
 static void
 forward(struct control *c, struct command *command, uint64_t leader)
 {
     struct bytes body = {0};
     command->id = ++c->next_id;
     bytes_put_u64(&body, command->id);
-    write_request(command, &body);
+    command_write(command, &body);
     cluster_send_user(c->node->cluster, leader, CONTROL_REQUEST,
                       slice_of(body.data, body.size));
     bytes_fini(&body);
@@ -180,18 +80,32 @@ run(struct control *c, struct command *command)
 {
     struct node *n = c->node;
     struct replica_status status;
-    if (!command_needs_leader(command)) {
-        command_run(command);
-        return;
-    }
+    enum command_place place = command_place(command);
     replica_get_status(n->replica, &status);
-    if (status.is_serving)
+    if (place == COMMAND_HERE || status.is_serving)
         command_run(command);
     else if (status.log.leader != 0 && status.log.leader != n->config->node_id)
         forward(c, command, status.log.leader);
+    else if (place == COMMAND_AT_LEADER_IF_ANY)
+        command_run(command);
     else
         command_fail(command, EXIT_NO_LEADER,
                      "there is no leader now: a majority of nodes must be up");
+}
+
+void
+control_ask_leader(struct node *n,
+                   const char *line,
+                   void (*done_cb)(void *ctx, struct command *command),
+                   void *done_ctx)
+{
+    struct command *command = command_new(n);
+    command->done_cb = done_cb;
+    command->done_ctx = done_ctx;
+    if (command_read(command, slice_from_text(line)) != ST_OK)
+        command_fail(command, EXIT_USAGE, "the request cannot be read");
+    else
+        run(n->control, command);
 }
 
 static void
@@ -252,7 +166,7 @@ control_frame(struct control *c, uint64_t peer, uint8_t kind, struct slice body)
     command->done_ctx = asked;
     struct replica_status status;
     replica_get_status(c->node->replica, &status);
-    if (read_request(command, slice_of(body.data + 8, body.size - 8)) != ST_OK)
+    if (command_read(command, slice_of(body.data + 8, body.size - 8)) != ST_OK)
         command_fail(command, EXIT_USAGE, "the request cannot be read");
     else if (!status.is_serving) /* never passed on twice */
         command_fail(command, EXIT_NO_LEADER, "the leader has just changed: try again");
@@ -270,6 +184,7 @@ client_free_when_done(struct client *client)
         return;
     bytes_fini(&client->line);
     bytes_fini(&client->reply);
+    bytes_fini(&client->next);
     mem_free(client);
 }
 
@@ -289,43 +204,27 @@ client_close(struct client *client)
     client->is_closing = true;
     list_remove(&client->link);
     client->control->client_count--;
+    control_stream_free(client->stream);
+    client->stream = NULL;
     uv_close((uv_handle_t *)&client->pipe, client_closed_cb);
 }
 
 static void try_next(struct client *client);
+static void written_cb(uv_write_t *write, int status);
 
+/* Writes line, which it takes, as soon as it can. */
 static void
-written_cb(uv_write_t *write, int status)
+client_write(struct client *client, struct bytes *line)
 {
-    struct client *client = write->data;
-    client->is_writing = false;
-    bytes_clear(&client->reply);
-    if (status != 0)
-        client_close(client);
-    else
-        try_next(client);
-}
-
-static void
-client_done_cb(void *ctx, struct command *command)
-{
-    struct client *client = ctx;
-    struct json_writer w;
-    client->is_busy = false;
-    if (client->is_closing) {
-        client_free_when_done(client);
+    bytes_put_u8(line, '\n');
+    if (client->is_writing) {
+        bytes_put(&client->next, line->data, line->size);
+        bytes_fini(line);
         return;
     }
-    json_write_begin(&w, &client->reply);
-    json_object_begin(&w, NULL);
-    json_put_u64(&w, "exit", command->exit);
-    json_put_raw(&w, "json",
-                 command->json.size == 0
-                     ? slice_from_text("{}")
-                     : slice_of(command->json.data, command->json.size));
-    json_put_text(&w, "text", slice_of(command->text.data, command->text.size));
-    json_object_end(&w);
-    bytes_put_u8(&client->reply, '\n');
+    bytes_fini(&client->reply);
+    client->reply = *line;
+    *line = (struct bytes){0};
     uv_buf_t buf =
         uv_buf_init((char *)client->reply.data, (unsigned)client->reply.size);
     client->write.data = client;
@@ -335,14 +234,93 @@ client_done_cb(void *ctx, struct command *command)
         client_close(client);
 }
 
+/* The stream has ended: a last line says that it was whole, or the end comes now. */
+static void
+streamed_cb(void *ctx, enum status st)
+{
+    struct client *client = ctx;
+    struct bytes line = {0};
+    client->stream = NULL;
+    if (st != ST_OK) {
+        client_close(client);
+        return;
+    }
+    bytes_put_text(&line, "{\"exit\":0,\"json\":{\"whole\":true},\"text\":\"\"}");
+    client_write(client, &line);
+}
+
+static void
+written_cb(uv_write_t *write, int status)
+{
+    struct client *client = write->data;
+    client->is_writing = false;
+    if (status != 0) {
+        client_close(client);
+    } else if (client->next.size > 0) {
+        struct bytes next = client->next;
+        client->next = (struct bytes){0};
+        next.size--; /* its end is put again */
+        client_write(client, &next);
+    } else if (client->stream != NULL && !client->is_busy) {
+        control_stream_start(client->stream, (uv_stream_t *)&client->pipe, streamed_cb,
+                             client);
+    } else {
+        try_next(client);
+    }
+}
+
+/* How far a long command has come. */
+static void
+client_progress_cb(void *ctx, struct slice json)
+{
+    struct client *client = ctx;
+    struct bytes line = {0};
+    struct json_writer w;
+    if (client->is_closing || client->is_writing)
+        return; /* a client that does not read needs none */
+    json_write_begin(&w, &line);
+    json_object_begin(&w, NULL);
+    json_put_raw(&w, "progress", json);
+    json_object_end(&w);
+    client_write(client, &line);
+}
+
+static void
+client_done_cb(void *ctx, struct command *command)
+{
+    struct client *client = ctx;
+    struct bytes line = {0};
+    struct json_writer w;
+    client->is_busy = false;
+    if (client->is_closing) {
+        client_free_when_done(client);
+        return;
+    }
+    json_write_begin(&w, &line);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "exit", command->exit);
+    json_put_raw(&w, "json",
+                 command->json.size == 0
+                     ? slice_from_text("{}")
+                     : slice_of(command->json.data, command->json.size));
+    json_put_text(&w, "text", slice_of(command->text.data, command->text.size));
+    if (command->stream != NULL)
+        json_put_u64(&w, "stream", control_stream_bytes(command->stream));
+    json_object_end(&w);
+    client->stream = command->stream;
+    command->stream = NULL;
+    client_write(client, &line);
+}
+
 static void
 run_line(struct client *client, struct slice line)
 {
     struct command *command = command_new(client->control->node);
     command->done_cb = client_done_cb;
+    command->progress_cb = client_progress_cb;
     command->done_ctx = client;
     client->is_busy = true;
-    if (read_request(command, line) != ST_OK)
+    if (command_read(command, line) != ST_OK)
         command_fail(command, EXIT_USAGE,
                      "a line {\"argv\":[\"noun\",\"verb\"]} is wanted");
     else
@@ -354,7 +332,8 @@ static void
 try_next(struct client *client)
 {
     struct bytes *line = &client->line;
-    if (client->is_closing || client->is_busy || client->is_writing || line->size == 0)
+    if (client->is_closing || client->is_busy || client->is_writing ||
+        client->stream != NULL || line->size == 0)
         return;
     uint8_t *end = memchr(line->data, '\n', line->size);
     if (end == NULL)
@@ -458,6 +437,7 @@ listener_closed_cb(uv_handle_t *handle)
 void
 control_close(struct control *c)
 {
+    backup_stop(c->node);
     fail_all(&c->waiting);
     fail_all(&c->forwarded);
     LIST_FOREACH_SAFE (node, &c->clients) {
@@ -468,10 +448,28 @@ control_close(struct control *c)
     uv_close((uv_handle_t *)&c->listener, listener_closed_cb);
 }
 
+/* Answers, or goes on with the next step. */
+static void
+batch_is_there(struct command *command)
+{
+    if (command->then_cb == NULL) {
+        command_done(command);
+        return;
+    }
+    list_remove(&command->link);
+    command->then_cb(command);
+}
+
 void
 control_turn(struct control *c, uint64_t now_ms)
 {
     struct list *lists[2] = {&c->waiting, &c->forwarded};
+    LIST_FOREACH_SAFE (node, &c->clients) {
+        struct client *client = CONTAINER_OF(node, struct client, link);
+        if (client->stream != NULL && control_stream_is_stuck(client->stream, now_ms))
+            client_close(client);
+    }
+    backup_turn(c->node, now_ms);
     for (size_t i = 0; i < 2; i++) {
         LIST_FOREACH_SAFE (node, lists[i]) {
             struct command *command = CONTAINER_OF(node, struct command, link);
@@ -480,7 +478,7 @@ control_turn(struct control *c, uint64_t now_ms)
                 st = replica_batch_status(c->node->replica, command->lead_count,
                                           command->batch);
             if (st == ST_OK)
-                command_done(command);
+                batch_is_there(command);
             else if (st == ST_CLOSED)
                 command_fail(
                     command, EXIT_NO_LEADER,

@@ -1,13 +1,18 @@
 /* Control: the socket that holdfastctl talks to.
  *
  * A line of JSON in, {"argv":["queue","list"]}, a line out,
- * {"exit":0,"json":{...},"text":"..."}. Commands that only the leader can do are passed
- * to it over the cluster link (frames CONTROL_REQUEST and CONTROL_REPLY) and answered
- * by a deadline. Core thread only. */
+ * {"exit":0,"json":{...},"text":"..."}. Of a command that takes long, lines
+ * {"progress":{...}} may come before. Where the answer says "stream":BYTES, so many
+ * bytes follow it, and then a last line like an answer, with {"whole":true}: without
+ * it, the stream was not whole (control_stream.h). Commands that only the leader can do
+ * are passed to it over the cluster link (frames CONTROL_REQUEST and CONTROL_REPLY) and
+ * answered by a deadline. Core thread only. */
 #ifndef HF_SERVER_CONTROL_H
 #define HF_SERVER_CONTROL_H
 
 #include "server/node.h"
+
+struct control_stream;
 
 #define CONTROL_REQUEST (CLUSTER_FRAME_USER + 0)
 #define CONTROL_REPLY   (CLUSTER_FRAME_USER + 1)
@@ -39,7 +44,11 @@ struct command {
     uint64_t id;         /* of a forwarded one */
     uint64_t lead_count; /* waits for this batch of this leadership */
     uint64_t batch;
+    void (*then_cb)(struct command *command); /* when it is committed; NULL: done */
+    void *job;                     /* of who runs it; freed with the command */
+    struct control_stream *stream; /* what follows the answer; owned; NULL: nothing */
     void (*done_cb)(void *ctx, struct command *command);
+    void (*progress_cb)(void *ctx, struct slice json); /* or NULL */
     void *done_ctx;
 };
 
@@ -58,12 +67,20 @@ void command_done(struct command *command);
 void
 command_fail(struct command *command, enum control_exit exit, const char *format, ...)
     PRINTF_LIKE(3, 4);
+/* Asks the leader, this node or another: done_cb gets what it answered, by the
+ * deadline. line: {"argv":[...]}. */
+void control_ask_leader(struct node *n,
+                        const char *line,
+                        void (*done_cb)(void *ctx, struct command *command),
+                        void *done_ctx);
 /* Answers when the batch is committed, or says that leadership was lost. */
 void command_wait_batch(struct command *command, uint64_t batch);
 
-/* Runs a command on this node (commands.c). needs_leader tells the caller to forward.
- */
-bool command_needs_leader(const struct command *command);
+/* commands_backup.c: once a turn; and at the end. */
+void backup_turn(struct node *n, uint64_t now_ms);
+void backup_stop(struct node *n);
+
+/* Runs a command on this node (commands.c). */
 void command_run(struct command *command);
 
 #endif

@@ -219,11 +219,11 @@ say_plan(const struct disk_mend *m, const char *dir)
         stderr, "Log and snapshots as they are now are kept in %s/aside-DATE.\n", dir);
 }
 
-static bool
-is_confirmed(const struct data_options *o)
+bool
+data_is_confirmed(bool is_sure)
 {
     char answer[8] = "";
-    if (o->is_sure)
+    if (is_sure)
         return true;
     if (!isatty(STDIN_FILENO)) {
         (void)fprintf(stderr, "Nothing was changed: --yes is wanted.\n");
@@ -297,7 +297,7 @@ data_repair(const struct data_options *options)
     int code = check_plan(options, &m);
     if (code < 0) {
         say_plan(&m, options->dir);
-        code = is_confirmed(options) ? DATA_GOOD : DATA_NOT_SURE;
+        code = data_is_confirmed(options->is_sure) ? DATA_GOOD : DATA_NOT_SURE;
         if (code == DATA_GOOD && disk_mend_do(&disk, &m, aside, &error) != ST_OK)
             code = fail(ST_IO, &error);
         else if (code == DATA_GOOD)

@@ -18,4 +18,7 @@ int data_check(const struct data_options *options);
 /* 0 done, or nothing to do; 1 not possible, or it failed; 2 not confirmed; 4, 5. */
 int data_repair(const struct data_options *options);
 
+/* Asks the person at the terminal, unless sure already; without a terminal: no. */
+bool data_is_confirmed(bool is_sure);
+
 #endif

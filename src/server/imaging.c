@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #define IMAGE_STEP_OBJECTS  512
 #define IMAGE_BACKLOG_BYTES (4u << 20)
@@ -125,6 +126,8 @@ imaging_go_on_loading(struct imaging *m, struct rlog *rlog, struct state **ret_s
     }
     if (st == ST_OK)
         return ST_AGAIN;
+    if (st == ST_VERSION)
+        (void)snprintf(m->needs, sizeof m->needs, "%s", image_loader_needs(m->loader));
     imaging_cancel_load(m);
     return st;
 }

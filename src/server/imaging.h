@@ -4,6 +4,7 @@
 #define HF_SERVER_IMAGING_H
 
 #include "queue/image.h"
+#include "queue/level.h"
 #include "raft/rlog.h"
 
 struct imaging {
@@ -17,6 +18,7 @@ struct imaging {
     struct image_loader *loader; /* a snapshot that is being loaded, or NULL */
     uint64_t load_index;
     uint64_t load_offset;
+    char needs[LEVEL_TEXT_BYTES]; /* after ST_VERSION: to read it */
 };
 
 /* least_bytes 0: the default of 64 MiB. */

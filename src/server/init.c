@@ -2,6 +2,7 @@
 #include "server/init.h"
 
 #include "raft/disk.h"
+#include "raft/members.h"
 
 #include <stdio.h>
 
@@ -10,11 +11,16 @@ init_data(const struct config *c)
 {
     uint8_t cluster_id[DISK_CLUSTER_ID_BYTES];
     struct disk_error error;
-    config_cluster_id(c, cluster_id);
-    if (disk_init(c->data_dir, c->node_id, cluster_id, &c->initial_cluster, &error) !=
-        ST_OK) {
-        (void)fprintf(stderr, "holdfastd: %s\n", error.text);
+    if (rlog_members_find(&c->initial_cluster, c->node_id) == NULL) {
+        (void)fprintf(stderr, "holdfastd: %s: node-id %llu is not in initial-cluster\n",
+                      c->file, (unsigned long long)c->node_id);
         return 1;
     }
-    return 0;
+    config_cluster_id(c, cluster_id);
+    enum status st =
+        disk_init(c->data_dir, c->node_id, cluster_id, &c->initial_cluster, &error);
+    if (st == ST_OK)
+        return 0;
+    (void)fprintf(stderr, "holdfastd: %s\n", error.text);
+    return st == ST_EXISTS ? 5 : 1;
 }

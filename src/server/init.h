@@ -4,7 +4,7 @@
 
 #include "server/config.h"
 
-/* Says on stderr what is wrong. 0, or 1 for exit(). */
+/* Says on stderr what is wrong. 0 for exit(), 1, or 5: there is something already. */
 int init_data(const struct config *c);
 
 #endif

@@ -11,6 +11,7 @@
 #include "server/certificates.h"
 #include "server/control.h"
 #include "server/directory.h"
+#include "server/node_members.h"
 #include "server/node_parts.h"
 #include "server/pages.h"
 
@@ -77,7 +78,8 @@ update_route(struct node *n)
     n->is_route_dirty = false;
     if (n->route.route != NET_SERVE) {
         n->route.route = NET_WAIT;
-        if (n->route.leader != 0 && n->route.leader != n->config->node_id &&
+        if (!n->is_removed && n->route.leader != 0 &&
+            n->route.leader != n->config->node_id &&
             cluster_peer(n->cluster, n->route.leader, &info) == ST_OK &&
             info.client_address[0] != '\0') {
             n->route.route = NET_RELAY;
@@ -146,6 +148,8 @@ turn_cb(uv_prepare_t *prepare)
     if (n->is_failed)
         return;
     watch(n);
+    node_tell_new_logins(n);
+    node_watch_members(n, now);
     cluster_flush(n->cluster);
     directory_sync(n);
     directory_count_traffic(n, now);

@@ -16,6 +16,7 @@
 
 #include <uv.h>
 
+struct backup;
 struct control;
 struct directory_row;
 struct pages;
@@ -42,11 +43,17 @@ struct node {
     struct net *net;
     struct auth *auth;
     struct control *control;
+    struct backup *backup; /* being taken, or NULL */
+    uint32_t origin; /* of what the data directory was restored from; 0: it was not */
     struct pages *pages; /* or NULL: no http-listen */
     struct watch watch;
     struct mailbox box;
     struct mail *mail; /* taken out of the box, not yet handled */
     struct net_target route;
+    uint64_t members_stamp; /* of those that cluster knows */
+    uint64_t
+        members_at_ms; /* when the others' refusals and levels are looked at next */
+    bool is_removed;   /* the others turn it away */
     uint64_t directory_version;
     struct directory_row *directory; /* the queues that net knows */
     size_t directory_count;

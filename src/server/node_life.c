@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "queue/salvage.h"
 #include "server/control.h"
+#include "server/known_logins.h"
+#include "server/node_members.h"
 #include "server/node_parts.h"
 #include "server/pages.h"
 
@@ -114,6 +116,8 @@ frame_cb(void *ctx, uint64_t peer, uint8_t kind, struct blob *body)
         return ST_CLOSED;
     if (kind == CONTROL_REQUEST || kind == CONTROL_REPLY)
         return control_frame(n->control, peer, kind, blob_slice(body));
+    if (kind == KNOWN_LOGINS_FRAME)
+        return auth_learn(n->auth, peer, blob_slice(body));
     return replica_receive(n->replica, peer, kind, body, node_now_ms());
 }
 
@@ -125,6 +129,7 @@ up_cb(void *ctx, uint64_t peer)
         return;
     n->is_route_dirty = true; /* its address may be new */
     replica_peer_up(n->replica, peer, node_now_ms());
+    node_tell_logins(n, peer);
 }
 
 static void
@@ -181,6 +186,8 @@ open_disk(struct node *n)
     }
     config_cluster_id(c, options.cluster_id);
     enum status st = disk_open(&options, &n->disk, &error);
+    if (st == ST_OK)
+        node_read_origin(n);
     if (st == ST_CORRUPT)
         *n->trouble = (struct trouble){.why = st, .error = error};
     else if (st != ST_OK)
@@ -254,7 +261,7 @@ open_cluster(struct node *n)
         .ca_file = c->cluster_ca,
         .cert_file = c->cluster_cert,
         .key_file = c->cluster_key,
-        .members = c->initial_cluster,
+        .features = node_features(n),
     };
     const struct cluster_callbacks callbacks = {
         .frame_cb = frame_cb,
@@ -263,6 +270,8 @@ open_cluster(struct node *n)
         .ctx = n,
     };
     config_cluster_id(c, options.cluster_id);
+    node_members(n, &options.members);
+    n->members_stamp = rlog_members_stamp(replica_rlog(n->replica));
     return cluster_open(&n->loop, &options, &callbacks, &n->cluster);
 }
 

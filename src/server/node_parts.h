@@ -6,6 +6,8 @@
 
 /* TERM and INT stop the node, HUP reads the certificates again. */
 void node_signal_cb(uv_signal_t *handle, int number);
+/* node_start.c: what the data directory was restored from. */
+void node_read_origin(struct node *n);
 /* node_stop.c: once a turn. */
 void node_go_on_stopping(struct node *n, uint64_t now_ms);
 /* node_disk.c: once a turn; the least log size that asks for a snapshot. */

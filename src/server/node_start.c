@@ -3,6 +3,7 @@
 #include "server/node_parts.h"
 
 #include "base/mem.h"
+#include "raft/disk_seed.h"
 #include "server/pages.h"
 
 void
@@ -68,4 +69,18 @@ node_watch_start(struct node *n, uint64_t now_ms)
     if (n->start.is_replaying)
         watch_replay(n, now_ms);
     notify_turn(&n->notify, now_ms);
+}
+
+void
+node_read_origin(struct node *n)
+{
+    uint8_t origin[DISK_ORIGIN_BYTES];
+    enum status st = disk_read_origin(n->config->data_dir, origin);
+    if (st == ST_OK)
+        n->origin = get_u32(origin) | 1; /* 0 says that it was not */
+    else if (st != ST_NOTFOUND)
+        log_event(LOG_WARN, "origin.unreadable", "status=%s consequence=%s",
+                  log_quote(status_name(st)),
+                  log_quote("nodes that were restored from another backup are not told "
+                            "apart"));
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "broker/clock.h"
 #include "queue/journal.h"
+#include "queue/level.h"
 #include "raft/guard.h"
 #include "server/replica_int.h"
 
@@ -105,6 +106,15 @@ begin_leading(struct replica *r)
     tell_route(r);
 }
 
+/* The cluster's level was raised above what this program knows. */
+static void
+stop_too_old(struct replica *r)
+{
+    char needs[LEVEL_TEXT_BYTES];
+    level_describe("level", r->state->level, HF_LEVEL_NOW, needs);
+    r->callbacks.fatal_cb(r->callbacks.ctx, ST_VERSION, needs);
+}
+
 static void
 apply_cb(void *ctx, const struct rlog_entry *entry)
 {
@@ -126,6 +136,10 @@ apply_cb(void *ctx, const struct rlog_entry *entry)
         r->passed_on_index > r->opened_index)
         state_inherit(r->state);
     state_apply(r->state, entry->index, rlog_payload(entry));
+    if (!state_is_readable(r->state)) {
+        stop_too_old(r);
+        return;
+    }
     if (r->state->has_passed_on)
         r->passed_on_index = entry->index;
     if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index)

@@ -96,9 +96,15 @@ struct replica_status {
     bool is_frozen;
     uint64_t digest_index;
     uint64_t images_total;   /* snapshots taken */
+    uint64_t images_failed;  /* begun, and not stored: there was no room */
+    uint64_t image_bytes;    /* of the one that is being taken, so far; 0: none is */
     uint64_t restores_total; /* of others, installed since the node has started */
 };
 void replica_get_status(const struct replica *r, struct replica_status *ret_status);
+
+/* A snapshot at that index or later is taken as soon as it can be, whatever the size of
+ * the log. It is forgotten when one fails (images_failed). */
+void replica_want_image(struct replica *r, uint64_t index);
 
 /* Borrowed; the state changes its address when a snapshot is installed. */
 struct rlog *replica_rlog(struct replica *r);

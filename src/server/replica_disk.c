@@ -40,6 +40,8 @@ watch_image(struct replica *r)
     if (status.snapshot_index >= r->imaging.index)
         return;
     r->image_retry_ms = r->now_ms + IMAGE_RETRY_MS;
+    r->images_failed++;
+    r->image_floor = 0;
     replica_event(r, "snapshot.abandoned", r->imaging.index);
 }
 
@@ -55,13 +57,32 @@ replica_watch_disk(struct replica *r)
         move(r, target);
 }
 
+void
+replica_want_image(struct replica *r, uint64_t index)
+{
+    if (index > r->image_floor)
+        r->image_floor = index;
+}
+
+/* One was asked for, and all that it must include is applied. */
+static bool
+is_image_asked_for(const struct replica *r)
+{
+    struct rlog_status status;
+    if (r->image_floor == 0 || r->last_applied < r->image_floor ||
+        r->imaging.image != NULL || rlog_snapshot_is_running(r->rlog))
+        return false;
+    rlog_get_status(r->rlog, &status);
+    return status.snapshot_index < r->image_floor;
+}
+
 bool
 replica_is_image_due(const struct replica *r)
 {
     const struct imaging *m = &r->imaging;
     if (r->now_ms < r->image_retry_ms)
         return false;
-    if (imaging_is_due(m, r->rlog))
+    if (imaging_is_due(m, r->rlog) || is_image_asked_for(r))
         return true;
     uint64_t least = m->least_bytes / IMAGE_PART;
     if (m->bytes > least)

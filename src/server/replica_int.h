@@ -48,7 +48,9 @@ struct replica {
     uint64_t thaw_batch;  /* frozen: committed, it ends */
     struct batch waiting; /* taken from the broker, refused for the moment */
     bool has_waiting;
-    uint64_t move_at_ms; /* not before: leadership to a better disk */
+    uint64_t move_at_ms;  /* not before: leadership to a better disk */
+    uint64_t image_floor; /* a snapshot of this or later is asked for; 0: none */
+    uint64_t images_failed;
     uint64_t image_again_ms;
     uint64_t image_retry_ms; /* not before: after one without room */
     bool has_own_term;       /* an entry of the present term is applied */

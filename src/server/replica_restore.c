@@ -33,6 +33,8 @@ load_some(struct replica *r)
     enum status st = imaging_go_on_loading(&r->imaging, r->rlog, &fresh);
     if (st == ST_OK)
         put_in_force(r, fresh);
+    else if (st == ST_VERSION)
+        r->callbacks.fatal_cb(r->callbacks.ctx, st, r->imaging.needs);
     return st;
 }
 

@@ -12,6 +12,8 @@ replica_get_status(const struct replica *r, struct replica_status *ret_status)
     ret_status->is_frozen = r->is_frozen;
     ret_status->digest_index = r->state->applied;
     ret_status->images_total = r->imaging.images_total;
+    ret_status->images_failed = r->images_failed;
+    ret_status->image_bytes = r->imaging.image != NULL ? r->imaging.bytes + 1 : 0;
     ret_status->restores_total = r->restore.total;
 }
 

@@ -13,6 +13,7 @@ let cluster, leader, follower;
 const nodeOf = (id) => cluster.info.nodes.find((n) => n.id === id);
 before(async () => {
   cluster = await Cluster.up({ nodes: 3 });
+  writeFileSync(path("openssl.cnf"), sections(cluster.info.nodes.map((n) => n.id)));
   const id = await cluster.waitLeader();
   leader = nodeOf(id);
   follower = cluster.info.nodes.find((n) => n.id !== id);
@@ -22,7 +23,23 @@ after(() => cluster?.down());
 const path = (name) => join(cluster.dir, name);
 const openssl = (...args) => execFileSync("openssl", args, { cwd: cluster.dir, stdio: ["ignore", "pipe", "ignore"] });
 
-/** Makes NAME.pem and NAME.key of a section of the cluster's openssl.cnf, signed by a CA of it. */
+const sections = (ids) => `[req]
+distinguished_name = name
+prompt = no
+[name]
+[server]
+basicConstraints = critical,CA:FALSE
+keyUsage = critical,digitalSignature
+extendedKeyUsage = serverAuth
+subjectAltName = DNS:localhost,DNS:*.q.localhost,IP:127.0.0.1,IP:::1
+${ids.map((id) => `[node${id}]
+basicConstraints = critical,CA:FALSE
+keyUsage = critical,digitalSignature
+extendedKeyUsage = serverAuth,clientAuth
+subjectAltName = DNS:node-${id}.holdfast.internal
+`).join("")}`;
+
+/** Makes NAME.pem and NAME.key of a section of openssl.cnf, signed by a CA of the cluster. */
 function make(name, { section = "server", ca = "ca", days = 100, sign = [] } = {}) {
   openssl("req", "-new", "-config", "openssl.cnf", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", `/CN=${section}`,
     "-keyout", `${name}.key`, "-out", `${name}.csr`);

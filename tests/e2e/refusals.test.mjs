@@ -79,7 +79,7 @@ test("a port in use is named", () => {
 
 test("a data directory that is not empty is not made again", () => {
   const r = start("again", (text) => text, "--init");
-  assert.equal(r.status, 1);
+  assert.equal(r.status, 5);
   assert.match(r.stderr, /data/);
 });
 

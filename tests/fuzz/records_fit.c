@@ -3,6 +3,8 @@
 
 #include "base/crc32c.h"
 #include "base/limits.h"
+#include "queue/level.h"
+#include "queue/sweep.h"
 
 #include <string.h>
 
@@ -118,7 +120,22 @@ fit_session(const struct queue *q, enum record_type type, struct record_session 
     if (x == NULL || (type == RECORD_SESSION_RESUME && !x->is_saved))
         return false;
     fields->session = x->number;
-    return type != RECORD_SESSION_END || bend_order(q, &fields->order);
+    return (type != RECORD_SESSION_END && type != RECORD_SESSION_CLOSE) ||
+           bend_order(q, &fields->order);
+}
+
+/* So many as there are. */
+static bool
+fit_sweep(const struct queue *q, struct record_sweep *fields)
+{
+    struct sweep sweep;
+    const struct message *m;
+    uint32_t count = 0;
+    sweep_begin(&sweep, q, fields);
+    while ((m = sweep_next(&sweep)) != NULL)
+        count += m->durability > 0;
+    fields->count = count;
+    return count > 0 && (!fields->is_redrive || bend_order(q, &fields->order));
 }
 
 /* Rows come in time order. */
@@ -154,13 +171,18 @@ fit_in_queue(struct fit *fit, const struct queue *q, struct record *record)
     case RECORD_SESSION_SAVE:
     case RECORD_SESSION_END:
     case RECORD_SESSION_RECEIVED:
+    case RECORD_SESSION_CLOSE:
         return fit_session(q, record->type, &record->session);
+    case RECORD_REDRIVE_SOME:
+    case RECORD_PURGE:
+        return fit_sweep(q, &record->sweep);
     case RECORD_STATS_ROW:
         return fit_row(fit, &record->stats.at_secs);
     case RECORD_USAGE_ROW:
         return fit_row(fit, &record->usage.at_secs);
     case RECORD_NOOP:
     case RECORD_EPOCH:
+    case RECORD_LEVEL:
     case RECORD_QUEUE_CREATE:
     case RECORD_QUEUE_DELETE:
     case RECORD_LOGIN_SET:
@@ -177,6 +199,10 @@ fit_record(struct fit *fit, struct record *record)
 {
     if (record->type == RECORD_NOOP || record->type == RECORD_EPOCH)
         return true;
+    if (record->type == RECORD_LEVEL) {
+        record->level = HF_LEVEL_FIRST + record->level % HF_LEVEL_NOW;
+        return true;
+    }
     if (record->type == RECORD_QUEUE_CREATE)
         return fit_create(fit->state, record);
     const struct queue *q = pick_queue(fit->state, record->queue);

@@ -40,6 +40,10 @@ fill(struct sim *s, struct op *op, struct admin_fields *fields)
     case ADMIN_GETSTATS:
     case ADMIN_GETUSAGE:
         return true;
+    case ADMIN_REDRIVE: /* by an operator: client_redrive.c */
+    case ADMIN_PURGE:
+    case ADMIN_HISTORY:
+        return false;
     case ADMIN_GETMSG:
     case ADMIN_DELMSG:
     case ADMIN_MOVETODLQ:

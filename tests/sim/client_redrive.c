@@ -2,6 +2,10 @@
  * without a connection, and says later whether the batch was committed. */
 #include "client.h"
 
+#include "broker/operate.h"
+#include "queue/level.h"
+#include "queue/sweep.h"
+
 static bool
 is_fit(const struct sim *s, const struct known *m)
 {
@@ -23,6 +27,30 @@ pick(struct sim *s)
     return NULL;
 }
 
+/* By its id alone, or, where the level has it, by a sweep that finds just this one. */
+static enum status
+redrive(struct sim *s, struct sim_node *n, const struct known *m, uint64_t *ret_batch)
+{
+    struct broker *b = replica_broker(n->replica);
+    struct slice name = slice_from_text("demo");
+    struct bulk bulk = {.is_redrive = true,
+                        .places = SWEEP_DEAD,
+                        .has_after = true,
+                        .has_last = true,
+                        .after = m->id,
+                        .last = m->id};
+    struct bulk_result result;
+    if (broker_level(b) < HF_LEVEL_SWEEPS || sim_chance(s, 500))
+        return broker_redrive(b, name, &m->id, ret_batch);
+    for (size_t i = UUID_SIZE; i > 0 && bulk.after.b[i - 1]-- == 0; i--)
+        ; /* the id just before */
+    enum status st = broker_bulk(b, name, &bulk, false, &result);
+    if (st != ST_OK)
+        return st;
+    *ret_batch = result.batch;
+    return result.count == 1 ? ST_OK : ST_NOTFOUND;
+}
+
 static void
 begin(struct sim *s, struct sim_client *c)
 {
@@ -33,8 +61,7 @@ begin(struct sim *s, struct sim_client *c)
     struct known *m = pick(s);
     if (m == NULL)
         return;
-    enum status st = broker_redrive(replica_broker(n->replica), slice_from_text("demo"),
-                                    &m->id, &x->batch);
+    enum status st = redrive(s, n, m, &x->batch);
     sim_say(s, "c%u redrives m%llu on n%u: %s", c->id, (unsigned long long)m->key,
             n->id, status_name(st));
     if (st != ST_OK) /* by a leader of old, perhaps: it does not know */

@@ -430,8 +430,10 @@ sim_disk_wipe(struct sim_disk *d, bool is_new)
     d->install_position = 0;
     d->lost_from = UINT64_MAX;
     sim_disk_discard(d, 1);
-    if (is_new)
-        d->term = d->vote = d->late_term = d->late_vote = 0;
+    if (is_new) {
+        d->vote = d->late_vote = 0;
+        d->term = d->late_term = 1;
+    }
 }
 
 void

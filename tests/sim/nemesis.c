@@ -343,7 +343,7 @@ carry_out(struct sim *s, const struct deed *d)
     case FAULT_GROW:
     case FAULT_SHRINK:
     case FAULT_REPLACE:
-        return sim_operator_ask(s, d->fault->kind, d->who, d->fault->value != 0);
+        return sim_operator_ask(s, d->fault->kind, d->who);
     case FAULT_KIND_COUNT:
         break;
     }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "checker.h"
+#include "queue/level.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,7 +148,8 @@ open_replica(struct sim *s, struct sim_node *n)
                 .seed = sim_random(s),
                 .is_crashed =
                     n->is_crashed && !(n->is_blank && mutant_breaks(BROKEN_REJOIN)),
-                .is_rejoining = n->is_blank && !mutant_breaks(BROKEN_REJOIN),
+                .is_rejoining =
+                    (n->is_blank || n->is_joining) && !mutant_breaks(BROKEN_REJOIN),
             },
         .broker =
             {
@@ -319,10 +321,13 @@ create_queue(struct sim *s, struct sim_node *n)
         spec.logins[i].username_size = 1;
         spec.logins[i].username[0] = 'x';
     }
+    struct broker *b = replica_broker(n->replica); /* each second world: at level 1 */
+    if (s->options.world % 2 == 1 && broker_level(b) < HF_LEVEL_NOW &&
+        broker_raise_level(b, HF_LEVEL_NOW, &s->queue_batch) != ST_OK)
+        sim_violation(s, "the level cannot be raised");
     s->queue_node = n->id;
     s->queue_lead = replica_lead_count(n->replica);
-    if (broker_create_queue(replica_broker(n->replica), &spec, &s->queue_batch) !=
-        ST_OK)
+    if (broker_create_queue(b, &spec, &s->queue_batch) != ST_OK)
         sim_violation(s, "the queue cannot be made");
 }
 
@@ -392,9 +397,9 @@ watch(struct sim *s, struct sim_node *n)
 {
     struct rlog_status log;
     rlog_get_status(replica_rlog(n->replica), &log);
-    if (!log.is_gated && (n->is_crashed || n->is_blank)) {
+    if (!log.is_gated && (n->is_crashed || n->is_blank || n->is_joining)) {
         sim_log(s, "n%u has recovered", n->id);
-        n->is_crashed = n->is_blank = false;
+        n->is_crashed = n->is_blank = n->is_joining = false;
         s->counts.gates++;
         sim_trigger(s, TRIGGER_GATE, n->id, 0);
     }
@@ -489,7 +494,7 @@ sim_node_event(struct sim *s, struct sim_node *n, struct sim_event *e)
         sim_disk_event(n->disk, e, replica_rlog(n->replica), sim_node_now_ms(s));
     if (n->is_dying)
         return;
-    if (n->is_crashed || n->is_blank)
+    if (n->is_crashed || n->is_blank || n->is_joining)
         watch(s, n);
     sim_node_wake(s, n);
 }

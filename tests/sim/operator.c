@@ -1,12 +1,11 @@
-/* Operator: adds and removes nodes by the rules of raft-notes 4: one change at a time;
- * a new node first as a stand-by; a voter only when it has nearly everything and all
- * members are up; the next change not before every member has applied the last one. A
- * node that was removed goes on for a while, then its data is deleted.
+/* Operator: adds and removes nodes, one at a time, by the steps that the server takes
+ * (raft/change.h). A new node starts with an empty directory made to join. A node that
+ * was removed goes on for a while, then its data is deleted.
  *
  * What is wanted is kept until it is done, through whatever happens to leaders. */
 #include "base/mem.h"
 #include "checker.h"
-#include "raft/members.h"
+#include "raft/change.h"
 #include "sim.h"
 
 #include <stdio.h>
@@ -14,12 +13,10 @@
 
 #define WISHES_MAX 8
 #define VOTERS_MIN 3
-#define NEAR_END   40 /* entries */
 
 struct wish {
     uint32_t node;
     bool is_removal;
-    bool is_by_standby; /* removal: loses its vote first */
 };
 
 struct sim_operator {
@@ -67,20 +64,16 @@ members_then(const struct sim *s)
 }
 
 static bool
-wish(struct sim_operator *o, uint32_t node, bool is_removal, bool is_by_standby)
+wish(struct sim_operator *o, uint32_t node, bool is_removal)
 {
     if (o->count == WISHES_MAX)
         return false;
-    o->wishes[o->count++] = (struct wish){
-        .node = node, .is_removal = is_removal, .is_by_standby = is_by_standby};
+    o->wishes[o->count++] = (struct wish){.node = node, .is_removal = is_removal};
     return true;
 }
 
 bool
-sim_operator_ask(struct sim *s,
-                 enum fault_kind kind,
-                 const struct sim_node *n,
-                 bool is_by_standby)
+sim_operator_ask(struct sim *s, enum fault_kind kind, const struct sim_node *n)
 {
     struct sim_operator *o = s->operator;
     bool is_removal = kind != FAULT_GROW;
@@ -90,12 +83,12 @@ sim_operator_ask(struct sim *s,
         return false;
     if (kind != FAULT_SHRINK) {
         uint32_t spare = find_spare(s);
-        if (spare == 0 || !wish(o, spare, false, false))
+        if (spare == 0 || !wish(o, spare, false))
             return false;
     } else if (members_then(s) <= VOTERS_MIN) {
         return false;
     }
-    return !is_removal || wish(o, n->id, true, is_by_standby);
+    return !is_removal || wish(o, n->id, true);
 }
 
 bool
@@ -108,61 +101,7 @@ sim_operator_is_idle(const struct sim *s)
     return o->count == 0;
 }
 
-/* --- what is so --- */
-
-static bool
-all_have_applied(struct sim *s, const struct rlog_members *want)
-{
-    for (uint32_t i = 0; i < want->count; i++) {
-        struct sim_node *n = &s->nodes[want->members[i].id];
-        struct rlog_members has;
-        if (!n->is_alive || n->is_dying || s->now_us < n->paused_until_us)
-            return false;
-        rlog_get_members(replica_rlog(n->replica), &has);
-        if (!rlog_members_equal(&has, want))
-            return false;
-    }
-    return true;
-}
-
-static bool
-is_near_end(const struct rlog_status *leader, uint32_t node)
-{
-    for (uint32_t i = 0; i < leader->peer_count; i++)
-        if (leader->peers[i].id == node)
-            return leader->peers[i].match_index + NEAR_END >= leader->last_index;
-    return false;
-}
-
 /* --- steps --- */
-
-static void
-add_member(struct rlog_members *m, uint32_t node)
-{
-    struct rlog_member *x = &m->members[m->count++];
-    memset(x, 0, sizeof *x);
-    x->id = node;
-    (void)snprintf(x->address, sizeof x->address, "node-%u:1", node);
-    rlog_members_sort(m);
-}
-
-static void
-drop_member(struct rlog_members *m, uint32_t node)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < m->count; i++)
-        if (m->members[i].id != node)
-            m->members[count++] = m->members[i];
-    m->count = count;
-}
-
-static void
-set_voter(struct rlog_members *m, uint32_t node, bool is_voter)
-{
-    for (uint32_t i = 0; i < m->count; i++)
-        if (m->members[i].id == node)
-            m->members[i].is_voter = is_voter;
-}
 
 static void
 propose(struct sim *s, struct sim_node *leader, const struct rlog_members *m)
@@ -193,47 +132,6 @@ done(struct sim_operator *o)
     memmove(&o->wishes[0], &o->wishes[1], o->count * sizeof o->wishes[0]);
 }
 
-/* m is what the leader has applied, and all others too. */
-static void
-go_on_adding(struct sim *s,
-             struct sim_node *leader,
-             const struct rlog_status *log,
-             struct rlog_members *m)
-{
-    uint32_t node = s->operator->wishes[0].node;
-    const struct rlog_member *x = rlog_members_find(m, node);
-    if (x != NULL && x->is_voter) {
-        done(s->operator);
-        return;
-    }
-    if (x == NULL)
-        add_member(m, node);
-    else if (is_near_end(log, node))
-        set_voter(m, node, true);
-    else
-        return;
-    propose(s, leader, m);
-}
-
-static void
-go_on_removing(struct sim *s, struct sim_node *leader, struct rlog_members *m)
-{
-    struct wish *w = &s->operator->wishes[0];
-    const struct rlog_member *x = rlog_members_find(m, w->node);
-    if (x == NULL) {
-        s->nodes[w->node].is_member = false;
-        s->operator->leave_us[w->node] =
-            s->now_us +(sim_chance(s, 300) ? 1 : sim_range(s, 10000, 1500000));
-        done(s->operator);
-        return;
-    }
-    if (x->is_voter && w->is_by_standby)
-        set_voter(m, w->node, false);
-    else
-        drop_member(m, w->node);
-    propose(s, leader, m);
-}
-
 /* What was removed and has had its time: stopped, and all of it deleted. */
 static void
 clear_away(struct sim *s)
@@ -247,37 +145,69 @@ clear_away(struct sim *s)
         if (n->is_alive)
             sim_node_kill(s, n, false);
         n->incarnation++; /* nor is it started again */
-        n->is_crashed = n->is_blank = n->is_failing = false;
+        n->is_crashed = n->is_blank = n->is_joining = n->is_failing = false;
         sim_log(s, "n%u is deleted", n->id);
         sim_disk_wipe(n->disk, true);
         oracle_forget(s->oracle, n);
     }
 }
 
+/* A new machine: its data directory was made to join. */
+static void
+bring_up(struct sim *s, struct sim_node *n)
+{
+    n->is_member = true;
+    if (n->is_alive)
+        return;
+    sim_disk_wipe(n->disk, true);
+    n->is_joining = true;
+    sim_node_start(s, n);
+}
+
+static void
+finish(struct sim *s)
+{
+    const struct wish *w = &s->operator->wishes[0];
+    if (w->is_removal) {
+        s->nodes[w->node].is_member = false;
+        s->operator->leave_us[w->node] =
+            s->now_us +(sim_chance(s, 300) ? 1 : sim_range(s, 10000, 1500000));
+    }
+    done(s->operator);
+}
+
 static void
 go_on(struct sim *s)
 {
     struct sim_node *leader = sim_leader(s);
-    struct rlog_status log;
-    struct rlog_members members;
     const struct wish *w = &s->operator->wishes[0];
-    struct sim_node *n = &s->nodes[w->node];
-    if (!w->is_removal && !n->is_member) {
-        n->is_member = true;
-        if (!n->is_alive)
-            sim_node_start(s, n);
+    struct rlog_status log;
+    struct rlog_members now;
+    struct rlog_members next;
+    char address[32];
+    struct rlog_change change = {.wish =
+                                     w->is_removal ? RLOG_WISH_GONE : RLOG_WISH_VOTER,
+                                 .id = w->node,
+                                 .address = w->is_removal ? NULL : address};
+    if (!w->is_removal && !s->nodes[w->node].is_member) {
+        bring_up(s, &s->nodes[w->node]);
         return;
     }
     if (leader == NULL || leader->is_dying)
         return;
-    rlog_get_status(replica_rlog(leader->replica), &log);
-    rlog_get_members(replica_rlog(leader->replica), &members);
-    if (!all_have_applied(s, &members))
-        return;
-    if (w->is_removal)
-        go_on_removing(s, leader, &members);
-    else
-        go_on_adding(s, leader, &log, &members);
+    (void)snprintf(address, sizeof address, "node-%u:1", w->node);
+    struct rlog *r = replica_rlog(leader->replica);
+    rlog_get_status(r, &log);
+    uint64_t index = rlog_newest_members(r, &now);
+    enum rlog_change_state state = rlog_change_next(&log, &now, index, &change, &next);
+    if (state == RLOG_CHANGE_DONE)
+        finish(s);
+    else if (state == RLOG_CHANGE_STEP)
+        propose(s, leader, &next);
+    else if (state == RLOG_CHANGE_LEADS &&
+             replica_transfer(leader->replica, 0, sim_node_now_ms(s)) == ST_OK &&
+             !leader->is_dying)
+        sim_node_wake(s, leader);
 }
 
 void

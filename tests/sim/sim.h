@@ -132,6 +132,7 @@ struct sim_node {
     bool is_member;  /* or on its way to be one, or not yet quite gone */
     bool is_crashed; /* down, or not yet recovered, after a machine crash */
     bool is_blank;   /* its data was set aside: gated without grace */
+    bool is_joining; /* new, and not all is here yet: the same */
     bool is_failing; /* its next sync fails */
     bool is_dying;   /* fatal: nothing happens any more until it is killed */
     bool is_serving;
@@ -306,10 +307,7 @@ void sim_heal(struct sim *s);
 void sim_operator_open(struct sim *s);
 void sim_operator_close(struct sim *s);
 /* False: not possible now. */
-bool sim_operator_ask(struct sim *s,
-                      enum fault_kind kind,
-                      const struct sim_node *n,
-                      bool is_by_standby);
+bool sim_operator_ask(struct sim *s, enum fault_kind kind, const struct sim_node *n);
 void sim_operator_event(struct sim *s);
 bool sim_operator_is_idle(const struct sim *s);
 

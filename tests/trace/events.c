@@ -2,6 +2,7 @@
 #include "tests/trace/events.h"
 
 #include "base/mem.h"
+#include "broker/operate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -204,9 +205,9 @@ static bool
 find_command(const char *name, enum admin_command *ret_command)
 {
     static const char *const names[] = {
-        "getlivestats", "getstats", "getusage",  "getmsgs",    "getmsg",
-        "addmsg",       "delmsg",   "movetodlq", "getdlqmsgs", "getdlqmsg",
-        "deldlqmsg",    "getcfg",   "setcfg",
+        "getlivestats", "getstats",  "getusage",   "getmsgs",   "getmsg",    "addmsg",
+        "delmsg",       "movetodlq", "getdlqmsgs", "getdlqmsg", "deldlqmsg", "getcfg",
+        "setcfg",       "redrive",   "purge",      "history",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
@@ -215,6 +216,21 @@ find_command(const char *name, enum admin_command *ret_command)
         }
     }
     return false;
+}
+
+static void
+fill_bulk(const struct words *words, struct admin_fields *fields)
+{
+    const char *place = option(words, "place");
+    fields->bulk.is_one = option(words, "id") != NULL;
+    fields->bulk.place = BULK_DLQ;
+    fields->bulk.is_dry = option(words, "dry") != NULL;
+    fields->bulk.has_after = option(words, "after") != NULL && fields->has_id;
+    fields->bulk.after = fields->id;
+    fields->bulk.older_secs = (uint32_t)number(words, "older", 0);
+    fields->bulk.reasons = (uint8_t)number(words, "reasons", 0);
+    if (place != NULL && strcmp(place, "dlq") != 0)
+        fields->bulk.place = strcmp(place, "all") == 0 ? BULK_ALL : BULK_WAITING;
 }
 
 static void
@@ -238,6 +254,7 @@ on_admin(struct stage *stage, const struct words *words)
     fields->is_open = at == NULL || *at == '\0';
     fields->has_id = id != NULL && name_find(&stage->show.messages, id, &fields->id);
     fill_publish(words, &fields->publish);
+    fill_bulk(words, fields);
     if (fields->command == ADMIN_SETCFG && !fill_settings(words, 3, &fields->settings))
         complain(stage, "no such setting", word(words, 3));
     world_send(&stage->world, r);
@@ -281,7 +298,13 @@ on_operator(struct stage *stage, const struct words *words)
     uint64_t batch;
     enum status status;
     struct uuid id = {{0}};
-    if (strcmp(word(words, 0), "delete") == 0) {
+    if (strcmp(word(words, 0), "level") == 0) {
+        status = broker_raise_level(
+            stage->world.b, (uint32_t)strtoul(word(words, 1), NULL, 10), &batch);
+    } else if (strcmp(word(words, 0), "end-session") == 0) {
+        status = broker_end_session(stage->world.b, name,
+                                    strtoull(word(words, 2), NULL, 10), &batch);
+    } else if (strcmp(word(words, 0), "delete") == 0) {
         status = broker_delete_queue(stage->world.b, name, &batch);
     } else {
         name_find(&stage->show.messages, word(words, 2), &id);
@@ -379,7 +402,7 @@ static const struct {
     {"stop-leading", on_world}, {"fail-over", on_world},   {"hand-over", on_world},
     {"pass-on", on_world},      {"keep", on_world},        {"hold", on_world},
     {"unhold", on_world},       {"barrier", on_world},     {"tick", on_tick},
-    {"live", on_live},
+    {"live", on_live},          {"level", on_operator},    {"end-session", on_operator},
 };
 
 static void

@@ -113,6 +113,10 @@ record_name(enum record_type type)
         [RECORD_RELEASE] = "release",
         [RECORD_REDRIVE] = "redrive",
         [RECORD_HISTORY_TRIM] = "history-trim",
+        [RECORD_LEVEL] = "level",
+        [RECORD_REDRIVE_SOME] = "redrive-some",
+        [RECORD_PURGE] = "purge",
+        [RECORD_SESSION_CLOSE] = "session-close",
     };
     return names[type];
 }
@@ -131,6 +135,16 @@ show_session(struct show *show, const struct record *record)
 }
 
 static void
+show_sweep(struct show *show, const struct record *record)
+{
+    const struct record_sweep *sweep = &record->sweep;
+    bytes_printf(show->out, "%s count=%" PRIu32, record_name(record->type),
+                 sweep->count);
+    bytes_printf(show->out, " from=%s", name_of(&show->messages, &sweep->first));
+    bytes_printf(show->out, " to=%s", name_of(&show->messages, &sweep->last));
+}
+
+static void
 show_record(struct show *show, const struct record *record)
 {
     struct bytes *out = show->out;
@@ -140,7 +154,8 @@ show_record(struct show *show, const struct record *record)
         show_publish(show, &record->publish);
     } else if (type == RECORD_SETTINGS_SET) {
         show_settings(out, &record->settings);
-    } else if (type >= RECORD_SESSION_OPEN && type <= RECORD_SESSION_RECEIVED) {
+    } else if ((type >= RECORD_SESSION_OPEN && type <= RECORD_SESSION_RECEIVED) ||
+               type == RECORD_SESSION_CLOSE) {
         show_session(show, record);
     } else if ((type >= RECORD_ASSIGN && type <= RECORD_DLQ_DELETE) ||
                type == RECORD_RELEASE || type == RECORD_REDRIVE) {
@@ -156,6 +171,10 @@ show_record(struct show *show, const struct record *record)
         put_columns(out, record->usage.columns, USAGE_COLUMNS);
     } else if (type == RECORD_HISTORY_TRIM) {
         bytes_printf(out, "history-trim before=%" PRIu64, record->before_day);
+    } else if (type == RECORD_REDRIVE_SOME || type == RECORD_PURGE) {
+        show_sweep(show, record);
+    } else if (type == RECORD_LEVEL) {
+        bytes_printf(out, "level %" PRIu32, record->level);
     } else {
         bytes_put_text(out, record_name(type));
     }
@@ -203,6 +222,20 @@ show_history(struct bytes *out, const struct reply *reply, uint32_t columns)
 }
 
 static void
+show_story(struct bytes *out, const struct message_story *story)
+{
+    bytes_printf(out, "%s deliveries=%" PRIu32, story->place, story->deliveries);
+    for (uint32_t i = 0; i < story->count; i++) {
+        const struct story_event *e = &story->events[i];
+        bytes_printf(out, " %s", e->name);
+        if (e->reason[0] != '\0')
+            bytes_printf(out, ":%s", e->reason);
+        if (e->session != 0)
+            bytes_printf(out, "/%" PRIu64, e->session);
+    }
+}
+
+static void
 show_success(struct show *show, const struct reply *reply)
 {
     struct bytes *out = show->out;
@@ -240,6 +273,13 @@ show_success(struct show *show, const struct reply *reply)
         break;
     case REPLY_USAGE:
         show_history(out, reply, USAGE_COLUMNS);
+        break;
+    case REPLY_BULK:
+        bytes_printf(out, "count=%" PRIu64 " %s", reply->number,
+                     reply->has_more ? "more" : "all");
+        break;
+    case REPLY_STORY:
+        show_story(out, reply->story);
         break;
     }
 }

@@ -6,6 +6,7 @@ tests_unit_test_broker_SOURCES = \
 	tests/unit/broker/model_events.c \
 	tests/unit/broker/test_batch.c \
 	tests/unit/broker/test_bounds.c \
+	tests/unit/broker/test_bulk.c \
 	tests/unit/broker/test_clock.c \
 	tests/unit/broker/test_damaged.c \
 	tests/unit/broker/test_ids.c \

@@ -13,5 +13,5 @@ tests_unit_test_cluster_SOURCES = \
 	tests/unit/cluster/test_members.c \
 	tests/unit/cluster/test_parts.c \
 	tests/unit/cluster/test_trust.c
-tests_unit_test_cluster_LDADD = cluster/libcluster.a src/base/libbase.a \
+tests_unit_test_cluster_LDADD = cluster/libcluster.a raft/librlog.a src/base/libbase.a $(RAFT_LIBS) \
 	$(LIBUV_LIBS) $(OPENSSL_LIBS) $(YAJL_LIBS) $(CHECK_LIBS) -lpthread

@@ -7,3 +7,4 @@ include $(srcdir)/tests/unit/raft.mk
 include $(srcdir)/tests/unit/cluster.mk
 include $(srcdir)/tests/unit/net.mk
 include $(srcdir)/tests/unit/server.mk
+include $(srcdir)/tests/unit/ctl.mk

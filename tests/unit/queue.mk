@@ -10,8 +10,11 @@ tests_unit_test_queue_SOURCES = \
 	tests/unit/queue/test_image.c \
 	tests/unit/queue/test_image_bad.c \
 	tests/unit/queue/test_journal.c \
+	tests/unit/queue/test_level.c \
 	tests/unit/queue/test_model.c \
 	tests/unit/queue/test_record.c \
 	tests/unit/queue/test_salvage.c \
-	tests/unit/queue/test_settings.c
+	tests/unit/queue/test_settings.c \
+	tests/unit/queue/test_sweep.c \
+	tests/unit/queue/test_trail.c
 tests_unit_test_queue_LDADD = src/queue/libqueue.a src/base/libbase.a $(CHECK_LIBS) $(YAJL_LIBS)

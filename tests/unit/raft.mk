@@ -7,6 +7,7 @@ tests_unit_test_raft_SOURCES = \
 	tests/unit/raft/memdisk.c tests/unit/raft/memdisk.h \
 	tests/unit/raft/rig.c tests/unit/raft/rig.h \
 	tests/unit/raft/scenario.c tests/unit/raft/scenario.h \
+	tests/unit/raft/test_change.c \
 	tests/unit/raft/test_disk.c \
 	tests/unit/raft/test_disk_aside.c \
 	tests/unit/raft/test_disk_check.c \
@@ -14,6 +15,7 @@ tests_unit_test_raft_SOURCES = \
 	tests/unit/raft/test_disk_failures.c \
 	tests/unit/raft/test_disk_full.c \
 	tests/unit/raft/test_disk_install.c \
+	tests/unit/raft/test_disk_seed.c \
 	tests/unit/raft/test_format.c \
 	tests/unit/raft/test_gate.c \
 	tests/unit/raft/test_guards.c \
@@ -23,6 +25,7 @@ tests_unit_test_raft_SOURCES = \
 	tests/unit/raft/test_rules.c \
 	tests/unit/raft/test_snapshots.c \
 	tests/unit/raft/test_wire.c \
+	raft/change.c \
 	raft/entries.c \
 	raft/guard.c \
 	raft/heap.c \

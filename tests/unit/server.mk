@@ -4,6 +4,7 @@ tests_unit_test_server_SOURCES = \
 	tests/unit/server/suites.h \
 	tests/unit/server/test_attempts.c \
 	tests/unit/server/test_auth.c \
+	tests/unit/server/test_backup_file.c \
 	tests/unit/server/test_config.c \
 	tests/unit/server/test_metrics.c \
 	tests/unit/server/test_pages.c \

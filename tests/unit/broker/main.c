@@ -13,6 +13,7 @@ main(void)
     srunner_add_suite(runner, suite_ids());
     srunner_add_suite(runner, suite_login());
     srunner_add_suite(runner, suite_bounds());
+    srunner_add_suite(runner, suite_bulk());
     srunner_add_suite(runner, suite_model());
     srunner_add_suite(runner, suite_damaged());
     srunner_add_suite(runner, suite_room());

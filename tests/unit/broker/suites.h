@@ -6,6 +6,7 @@
 
 Suite *suite_batch(void);
 Suite *suite_bounds(void);
+Suite *suite_bulk(void);
 Suite *suite_clock(void);
 Suite *suite_damaged(void);
 Suite *suite_ids(void);

@@ -176,6 +176,57 @@ START_TEST(a_node_that_is_no_member_is_refused_by_name)
 }
 END_TEST
 
+START_TEST(a_voter_that_has_lost_its_data_is_refused_by_name)
+{
+    struct cluster_options options = rig_options(&rig, 2);
+    options.features = CLUSTER_FEATURE_BLANK;
+    rig_start(&rig, 1);
+    ck_assert_int_eq(rig_start_with(&rig, &options), ST_OK);
+    expect_refused("refused hello of node 2: a voter without its data");
+}
+END_TEST
+
+START_TEST(a_stand_by_that_has_nothing_yet_is_let_in)
+{
+    struct cluster_options one = rig_options(&rig, 1);
+    struct cluster_options two = rig_options(&rig, 2);
+    one.members.members[1].is_voter = false;
+    two.features = CLUSTER_FEATURE_BLANK | CLUSTER_FEATURE_LEVEL(2);
+    ck_assert_int_eq(rig_start_with(&rig, &one), ST_OK);
+    ck_assert_int_eq(rig_start_with(&rig, &two), ST_OK);
+    struct cluster_peer_info info = {0};
+    ck_assert(rig_connect(&rig, 1, 2));
+    ck_assert_int_eq(cluster_peer(rig.nodes[1].cluster, 2, &info), ST_OK);
+    ck_assert_uint_eq(cluster_feature_level(info.features), 2);
+    ck_assert_uint_eq(cluster_feature_level(0), 1);
+}
+END_TEST
+
+START_TEST(nodes_restored_from_different_backups_refuse_each_other_by_name)
+{
+    struct cluster_options one = rig_options(&rig, 1);
+    struct cluster_options two = rig_options(&rig, 2);
+    one.features = CLUSTER_FEATURE_ORIGIN(7u);
+    two.features = CLUSTER_FEATURE_ORIGIN(8u);
+    ck_assert_int_eq(rig_start_with(&rig, &one), ST_OK);
+    ck_assert_int_eq(rig_start_with(&rig, &two), ST_OK);
+    expect_refused("refused hello of node 2: restored from another backup");
+}
+END_TEST
+
+START_TEST(nodes_of_one_backup_and_one_that_joined_later_are_let_in)
+{
+    struct cluster_options one = rig_options(&rig, 1);
+    struct cluster_options two = rig_options(&rig, 2);
+    one.features = two.features = CLUSTER_FEATURE_ORIGIN(0xffffffffu);
+    ck_assert_int_eq(rig_start_with(&rig, &one), ST_OK);
+    ck_assert_int_eq(rig_start_with(&rig, &two), ST_OK);
+    rig_start(&rig, 3);
+    ck_assert(rig_connect(&rig, 1, 2));
+    ck_assert(rig_connect(&rig, 1, 3));
+}
+END_TEST
+
 START_TEST(a_twin_of_ourselves_is_refused_by_name)
 {
     struct raw raw;
@@ -356,6 +407,11 @@ trust_suite(void)
     tcase_add_test(tcase, a_newer_version_is_talked_to);
     tcase_add_test(tcase, another_cluster_id_is_refused_by_name_on_both_sides);
     tcase_add_test(tcase, a_node_that_is_no_member_is_refused_by_name);
+    tcase_add_test(tcase, a_voter_that_has_lost_its_data_is_refused_by_name);
+    tcase_add_test(tcase, a_stand_by_that_has_nothing_yet_is_let_in);
+    tcase_add_test(tcase,
+                   nodes_restored_from_different_backups_refuse_each_other_by_name);
+    tcase_add_test(tcase, nodes_of_one_backup_and_one_that_joined_later_are_let_in);
     tcase_add_test(tcase, a_twin_of_ourselves_is_refused_by_name);
     tcase_add_test(tcase, a_client_without_a_certificate_is_refused);
     tcase_add_test(tcase, a_certificate_for_servers_only_cannot_dial);

@@ -2,6 +2,7 @@
 #include "proto/reply.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "suites.h"
 
 #define ID "01a1c09f-62da-7000-a30b-0817c9a42e3f"
@@ -237,6 +238,44 @@ START_TEST(history_has_a_line_for_each_record)
 }
 END_TEST
 
+START_TEST(a_bulk_says_how_many_and_where_to_go_on)
+{
+    struct request *r = request_with("");
+    r->reply.shape = REPLY_BULK;
+    r->reply.number = 12;
+    r->reply.has_more = true;
+    ck_assert_str_eq(format(r), "{\"status\":\"Success.\",\"count\":12,\"more\":true,"
+                                "\"last\":\"" ID "\"}");
+    r = request_with("5");
+    r->reply.shape = REPLY_BULK;
+    memset(&r->reply.id, 0, sizeof r->reply.id); /* there was nothing to look at */
+    ck_assert_str_eq(format(r), "{\"context\":5,\"status\":\"Success.\",\"count\":0,"
+                                "\"more\":false}");
+}
+END_TEST
+
+START_TEST(a_story_has_a_line_for_each_event)
+{
+    struct request *r = request_with("");
+    r->reply.shape = REPLY_STORY;
+    r->reply.story = mem_calloc(1, sizeof *r->reply.story);
+    *r->reply.story = (struct message_story){
+        .id = r->reply.id,
+        .place = "held",
+        .deliveries = 2,
+        .dropped = 1,
+        .count = 3,
+        .events = {{1794182400123, 0, "received", ""},
+                   {1794182401000, 3, "returned", "timeout"},
+                   {0, 4, "held", ""}},
+    };
+    ck_assert_str_eq(format(r),
+                     "{\"status\":\"Success.\",\"id\":\"" ID "\",\"place\":\"held\","
+                     "\"deliveries\":2,\"dropped\":1,\"csv\":\"1794182400123,received,,"
+                     "\\n1794182401000,returned,timeout,3\\n,held,,4\\n\"}");
+}
+END_TEST
+
 Suite *
 suite_reply(void)
 {
@@ -250,6 +289,8 @@ suite_reply(void)
         a_damaged_message_shows_its_file,
         the_configuration_has_every_setting,
         history_has_a_line_for_each_record,
+        a_bulk_says_how_many_and_where_to_go_on,
+        a_story_has_a_line_for_each_event,
     };
     return suite_of("reply", tests, COUNT_OF(tests));
 }

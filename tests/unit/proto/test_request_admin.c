@@ -35,6 +35,9 @@ START_TEST(every_command_is_known)
         [ADMIN_DELDLQMSG] = "deldlqmsg",
         [ADMIN_GETCFG] = "getcfg",
         [ADMIN_SETCFG] = "setcfg",
+        [ADMIN_REDRIVE] = "redrive",
+        [ADMIN_PURGE] = "purge",
+        [ADMIN_HISTORY] = "history",
     };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct request *r = command(fill("{\"cmd\":\"%s\",\"context\":5}", names[i]));
@@ -362,6 +365,65 @@ START_TEST(of_several_settings_the_lowest_code_counts)
 }
 END_TEST
 
+START_TEST(a_redrive_is_of_one_or_of_many)
+{
+    struct request *r = command(
+        "{\"cmd\":\"redrive\",\"id\":\"01a1c09f-62da-7000-a30b-0817c9a42e3f\"}");
+    ck_assert(r->code == 0 && r->admin->bulk.is_one && r->admin->has_id);
+    parse_free(r);
+    r = command("{\"cmd\":\"redrive\",\"id\":\"x\"}"); /* 301 by the broker */
+    ck_assert(r->code == 0 && r->admin->bulk.is_one && !r->admin->has_id);
+    parse_free(r);
+    r = command("{\"cmd\":\"redrive\",\"count\":10000,\"reason\":\"nack\",\"older\":60,"
+                "\"publisherkey\":\"k-1\",\"dryrun\":true,"
+                "\"after\":\"01a1c09f-62da-7000-a30b-0817c9a42e3f\"}");
+    const struct admin_bulk *bulk = &r->admin->bulk;
+    ck_assert(r->code == 0 && !bulk->is_one && bulk->is_dry && bulk->has_after);
+    ck_assert(bulk->place == BULK_DLQ && bulk->reasons == 1u << DEAD_NACK);
+    ck_assert_uint_eq(r->admin->count, 10000);
+    ck_assert_uint_eq(bulk->older_secs, 60);
+    ck_assert_slice_eq(slice_of(bulk->key, bulk->key_size), LITERAL("k-1"));
+    parse_free(r);
+    static const struct code_case bad[] = {
+        {"{\"cmd\":\"redrive\"}", "412"},
+        {"{\"cmd\":\"redrive\",\"count\":0}", "412"},
+        {"{\"cmd\":\"redrive\",\"count\":10001}", "412"},
+        {"{\"cmd\":\"redrive\",\"count\":\"1\"}", "412"},
+        {"{\"cmd\":\"redrive\",\"count\":1,\"after\":\"\"}", "411"},
+        {"{\"cmd\":\"redrive\",\"count\":1,\"reason\":\"late\"}", "418"},
+        {"{\"cmd\":\"redrive\",\"count\":1,\"reason\":1}", "418"},
+        {"{\"cmd\":\"redrive\",\"count\":1,\"older\":0}", "418"},
+        {"{\"cmd\":\"redrive\",\"count\":1,\"publisherkey\":\"\"}", "418"},
+        {"{\"cmd\":\"redrive\",\"count\":1,\"dryrun\":1}", "418"},
+        {"{\"cmd\":\"redrive\",\"dryrun\":1}", "412"},
+    };
+    CHECK_CODES(bad, ROLE, TYPE);
+}
+END_TEST
+
+START_TEST(a_purge_says_of_what)
+{
+    static const char *const places[] = {
+        [BULK_WAITING] = "waiting", [BULK_ALL] = "all", [BULK_DLQ] = "dlq"};
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        struct request *r = command(
+            fill("{\"cmd\":\"purge\",\"place\":\"%s\",\"count\":5}", places[i]));
+        ck_assert(r->code == 0 && r->admin->bulk.place == (enum bulk_place)i);
+        parse_free(r);
+    }
+    static const struct code_case bad[] = {
+        {"{\"cmd\":\"purge\",\"count\":1}", "417"},
+        {"{\"cmd\":\"purge\",\"place\":\"DLQ\",\"count\":1}", "417"},
+        {"{\"cmd\":\"purge\",\"place\":true}", "412"},
+        {"{\"cmd\":\"purge\",\"place\":\"dlq\"}", "412"},
+        {"{\"cmd\":\"purge\",\"place\":\"all\",\"count\":1,\"older\":5}", "418"},
+        {"{\"cmd\":\"purge\",\"place\":\"waiting\",\"count\":1,\"reason\":\"nack\"}",
+         "418"},
+    };
+    CHECK_CODES(bad, ROLE, TYPE);
+}
+END_TEST
+
 Suite *
 suite_request_admin(void)
 {
@@ -380,6 +442,8 @@ suite_request_admin(void)
         only_plain_integers_are_settings,
         read_only_settings_are_415,
         of_several_settings_the_lowest_code_counts,
+        a_redrive_is_of_one_or_of_many,
+        a_purge_says_of_what,
     };
     return suite_of("request_admin", tests, COUNT_OF(tests));
 }

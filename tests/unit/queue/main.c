@@ -16,6 +16,9 @@ main(void)
     srunner_add_suite(runner, suite_image());
     srunner_add_suite(runner, suite_image_bad());
     srunner_add_suite(runner, suite_salvage());
+    srunner_add_suite(runner, suite_level());
+    srunner_add_suite(runner, suite_trail());
+    srunner_add_suite(runner, suite_sweep());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -3,6 +3,8 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "queue/level.h"
+#include "queue/sweep.h"
 
 #include <check.h>
 #include <string.h>
@@ -194,7 +196,7 @@ rig_assign(struct rig *rig, struct message *m, struct session *x)
         rig_log(rig, &received);
         session_received(rig->a, x);
     }
-    message_assign(rig->a, m, x);
+    message_assign(rig->a, m, x, rig->now_ms);
 }
 
 static void
@@ -220,15 +222,36 @@ fill_sample_publish(struct record_publish *publish)
     publish->body_crc = crc32c(0, "Hello", 5);
 }
 
+static void
+fill_sample_sweep(struct record *record)
+{
+    struct record_sweep *sweep = &record->sweep;
+    sweep->first = uuid7_make(1796000000123u, 5, 77);
+    sweep->last = uuid7_make(1796000000999u, 5, 77);
+    sweep->count = 12;
+    sweep->places = SWEEP_DEAD;
+    sweep->reasons = 1u << DEAD_NACK | 1u << DEAD_MOVED;
+    sweep->before_ms = 1796000007777u;
+    sweep->key = slice_from_text("k-1");
+    if (record->type == RECORD_REDRIVE_SOME) {
+        sweep->is_redrive = true;
+        sweep->order = 4711;
+    }
+}
+
 struct record
 rig_sample(enum record_type type)
 {
     struct record record;
     memset(&record, 0, sizeof record);
     record.type = type;
-    record.queue = type == RECORD_NOOP || type == RECORD_EPOCH ? 0 : 9;
+    bool is_of_queue =
+        type != RECORD_NOOP && type != RECORD_EPOCH && type != RECORD_LEVEL;
+    record.queue = is_of_queue ? 9 : 0;
     if (type == RECORD_EPOCH) {
         record.leader = 3;
+    } else if (type == RECORD_LEVEL) {
+        record.level = HF_LEVEL_NOW;
     } else if (type == RECORD_QUEUE_CREATE) {
         record.create.name = slice_from_text("orders");
         record.create.tier = TIER_DEV;
@@ -246,8 +269,11 @@ rig_sample(enum record_type type)
         record.settings.items[1].value = 10;
     } else if (type == RECORD_PUBLISH) {
         fill_sample_publish(&record.publish);
-    } else if (type >= RECORD_SESSION_OPEN && type <= RECORD_SESSION_RECEIVED) {
+    } else if ((type >= RECORD_SESSION_OPEN && type <= RECORD_SESSION_RECEIVED) ||
+               type == RECORD_SESSION_CLOSE) {
         fill_sample(&record);
+    } else if (type == RECORD_REDRIVE_SOME || type == RECORD_PURGE) {
+        fill_sample_sweep(&record);
     } else if (type == RECORD_STATS_ROW) {
         record.stats.at_secs = 1796000000;
         for (int i = 0; i < STATS_COLUMNS; i++)

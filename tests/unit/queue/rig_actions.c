@@ -1,5 +1,7 @@
 /* Rig: random actions of a leader, in proportions that keep queues small and sessions
  * busy, so that every verb meets every place. */
+#include "queue/level.h"
+#include "queue/sweep.h"
 #include "rig.h"
 
 #include <check.h>
@@ -153,10 +155,14 @@ act_session(struct rig *rig, struct queue *q)
     record.session.capacity = 1 + (uint32_t)rig_random(rig, 5);
     uint64_t choice = rig_random(rig, 5);
     if (choice == 0) {
-        record.type = RECORD_SESSION_END;
+        bool is_close = rig->a->level > HF_LEVEL_FIRST && rig_random(rig, 2) == 0;
+        record.type = is_close ? RECORD_SESSION_CLOSE : RECORD_SESSION_END;
         record.session.order = q->next_order;
         rig_log(rig, &record);
-        session_end(rig->a, x, record.session.order, rig->now_ms);
+        if (is_close)
+            session_close(rig->a, x, record.session.order, rig->now_ms);
+        else
+            session_end(rig->a, x, record.session.order, rig->now_ms);
     } else if (choice == 1 && x->is_saved) {
         record.type = RECORD_SESSION_RESUME;
         record.session.id = rig_id(rig);
@@ -210,7 +216,7 @@ act_rare(struct rig *rig, struct queue *q)
 {
     char name[32];
     struct record record = {.type = RECORD_EPOCH, .leader = 1 + rig_random(rig, 3)};
-    uint64_t choice = rig_random(rig, 3);
+    uint64_t choice = rig_random(rig, 4);
     if (choice == 0 && rig->a->queue_count < 3) {
         (void)snprintf(name, sizeof name, "q%u", rig->a->next_queue);
         rig_queue(rig, name, MAX_TASKS);
@@ -218,9 +224,58 @@ act_rare(struct rig *rig, struct queue *q)
         record.type = RECORD_QUEUE_DELETE;
         record.queue = q->number;
         rig_do(rig, &record);
+    } else if (choice == 2) {
+        record.type = RECORD_LEVEL;
+        record.level = 1 + (uint32_t)rig_random(rig, HF_LEVEL_NOW);
+        rig_do(rig, &record);
     } else {
         rig_do(rig, &record);
     }
+}
+
+/* Of the durable ones between two ids: what every node finds. */
+static uint32_t
+count_sweep(const struct queue *q, const struct record_sweep *fields)
+{
+    struct sweep sweep;
+    const struct message *m;
+    uint32_t count = 0;
+    sweep_begin(&sweep, q, fields);
+    while ((m = sweep_next(&sweep)) != NULL)
+        count += m->durability > 0;
+    return count;
+}
+
+static void
+act_sweep(struct rig *rig, struct queue *q)
+{
+    static const uint8_t places[] = {SWEEP_DEAD, SWEEP_DEAD, SWEEP_WAITING, SWEEP_HELD,
+                                     SWEEP_WAITING | SWEEP_HELD};
+    struct record record;
+    memset(&record, 0, sizeof record);
+    struct record_sweep *fields = &record.sweep;
+    fields->places = places[rig_random(rig, 5)];
+    fields->is_redrive = fields->places == SWEEP_DEAD && rig_random(rig, 2) == 0;
+    record.type = fields->is_redrive ? RECORD_REDRIVE_SOME : RECORD_PURGE;
+    record.queue = q->number;
+    struct message *from =
+        pick_message(rig, fields->places == SWEEP_DEAD ? &q->dead : &q->messages);
+    if (from == NULL)
+        return;
+    if (rig_random(rig, 2) == 0)
+        fields->first = from->id;
+    memset(&fields->last, 0xff, sizeof fields->last);
+    if (rig_random(rig, 2) == 0)
+        fields->last = from->id;
+    if (fields->places == SWEEP_DEAD) {
+        fields->reasons = (uint8_t)rig_random(rig, 8);
+        fields->before_ms = rig_random(rig, 2) * rig->now_ms;
+    }
+    if (fields->is_redrive)
+        fields->order = q->next_order;
+    fields->count = count_sweep(q, fields);
+    if (fields->count > 0)
+        rig_do(rig, &record);
 }
 
 void
@@ -242,6 +297,8 @@ rig_act(struct rig *rig)
         act_delete(rig, q);
     else if (choice < 172)
         act_dead(rig, q);
+    else if (choice < 174 && rig->a->level >= HF_LEVEL_SWEEPS)
+        act_sweep(rig, q);
     else if (choice < 190)
         act_session(rig, q);
     else if (choice < 198)

@@ -14,5 +14,8 @@ Suite *suite_journal(void);
 Suite *suite_image(void);
 Suite *suite_image_bad(void);
 Suite *suite_salvage(void);
+Suite *suite_level(void);
+Suite *suite_trail(void);
+Suite *suite_sweep(void);
 
 #endif

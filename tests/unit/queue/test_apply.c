@@ -176,11 +176,11 @@ START_TEST(waiting_order_is_ready_time_then_order)
     for (int i = 0; i < 3; i++)
         m[i] = rig_publish(&rig, q, 1, "x");
     for (int i = 0; i < 3; i++) /* all ready at one time, the last one first */
-        message_assign(rig.a, m[i], rig_session(&rig, q, 1));
+        message_assign(rig.a, m[i], rig_session(&rig, q, 1), 5);
     for (int i = 0; i < 3; i++)
         message_release(rig.a, m[i], 100 - (uint64_t)i, 7);
     ck_assert_ptr_eq(first_waiting(), m[2]);
-    message_assign(rig.a, m[2], rig_session(&rig, q, 1));
+    message_assign(rig.a, m[2], rig_session(&rig, q, 1), 5);
     message_release(rig.a, m[2], 1, 8);
     ck_assert_ptr_eq(first_waiting(), m[1]);
     assert_good();

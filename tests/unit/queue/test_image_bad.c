@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "queue/image_format.h"
+#include "queue/level.h"
 #include "rig.h"
 #include "suites.h"
 
@@ -12,10 +13,15 @@ static struct bytes image_bytes;
 
 /* A small image with something of every kind. */
 static void
-setup(void)
+set_up(uint32_t level)
 {
     struct rig rig;
+    struct record record = {.type = RECORD_LEVEL, .level = level};
     rig_init(&rig, 31);
+    rig_begin(&rig);
+    rig_do(&rig, &record);
+    rig_end(&rig);
+    rig_commit(&rig, 1);
     for (int i = 0; i < 6; i++) {
         rig_begin(&rig);
         for (int j = 0; j < 25; j++)
@@ -29,6 +35,7 @@ setup(void)
     for (int i = 0; i < 3; i++)
         rig_assign(&rig, rig_publish(&rig, q, 1, "held"), x);
     message_to_dlq(rig.a, rig_publish(&rig, q, 1, "dead"), DEAD_MOVED, rig.now_ms);
+    ck_assert_uint_eq(rig.a->level, level);
     struct image *image = image_begin(rig.a);
     struct blob *piece;
     image_step(image, UINT32_MAX);
@@ -38,6 +45,18 @@ setup(void)
     }
     image_end(image);
     rig_fini(&rig);
+}
+
+static void
+setup(void)
+{
+    set_up(HF_LEVEL_FIRST);
+}
+
+static void
+setup_now(void)
+{
+    set_up(HF_LEVEL_NOW);
 }
 
 static void
@@ -125,7 +144,7 @@ END_TEST
 
 START_TEST(an_unknown_version_is_refused_as_such)
 {
-    image_bytes.data[IMAGE_MAGIC_BYTES]++;
+    image_bytes.data[IMAGE_MAGIC_BYTES] = IMAGE_VERSION + 1;
     ck_assert_int_eq(load(slice_of(image_bytes.data, image_bytes.size)), ST_VERSION);
 }
 END_TEST
@@ -184,13 +203,12 @@ START_TEST(a_failed_allocation_is_reported)
 }
 END_TEST
 
-Suite *
-suite_image_bad(void)
+static TCase *
+image_case(const char *name, SFun setup_cb)
 {
-    Suite *suite = suite_create("image_bad");
-    TCase *tc = tcase_create("image_bad");
+    TCase *tc = tcase_create(name);
     tcase_set_timeout(tc, 240);
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, setup_cb, teardown);
     tcase_add_test(tc, the_whole_image_is_fine);
     tcase_add_test(tc, every_truncation_is_corrupt);
     tcase_add_test(tc, bytes_behind_the_trailer_are_corrupt);
@@ -199,6 +217,14 @@ suite_image_bad(void)
     tcase_add_test(tc, a_frame_that_comes_twice_is_refused);
     tcase_add_loop_test(tc, rubbish_never_crashes, 0, 3);
     tcase_add_test(tc, a_failed_allocation_is_reported);
-    suite_add_tcase(suite, tc);
+    return tc;
+}
+
+Suite *
+suite_image_bad(void)
+{
+    Suite *suite = suite_create("image_bad");
+    suite_add_tcase(suite, image_case("first_level", setup));
+    suite_add_tcase(suite, image_case("present_level", setup_now));
     return suite;
 }

@@ -6,6 +6,7 @@ int
 main(void)
 {
     SRunner *runner = srunner_create(suite_rlog());
+    srunner_add_suite(runner, suite_change());
     srunner_add_suite(runner, suite_wire());
     srunner_add_suite(runner, suite_format());
     srunner_add_suite(runner, suite_guards());
@@ -21,6 +22,7 @@ main(void)
     srunner_add_suite(runner, suite_disk_failures());
     srunner_add_suite(runner, suite_disk_full());
     srunner_add_suite(runner, suite_disk_install());
+    srunner_add_suite(runner, suite_disk_seed());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+Suite *suite_change(void);
 Suite *suite_rlog(void);
 Suite *suite_wire(void);
 Suite *suite_format(void);
@@ -20,5 +21,6 @@ Suite *suite_disk_damage(void);
 Suite *suite_disk_failures(void);
 Suite *suite_disk_full(void);
 Suite *suite_disk_install(void);
+Suite *suite_disk_seed(void);
 
 #endif

@@ -17,6 +17,7 @@ main(void)
     srunner_add_suite(runner, rejoin_suite());
     srunner_add_suite(runner, notify_suite());
     srunner_add_suite(runner, timekeeper_suite());
+    srunner_add_suite(runner, backup_file_suite());
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -6,6 +6,7 @@
 
 Suite *attempts_suite(void);
 Suite *auth_suite(void);
+Suite *backup_file_suite(void);
 Suite *config_suite(void);
 Suite *metrics_suite(void);
 Suite *pages_suite(void);

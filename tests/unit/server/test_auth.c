@@ -314,6 +314,85 @@ START_TEST(generated_passwords_differ_and_need_no_escapes)
 }
 END_TEST
 
+/* --- what another node has verified --- */
+
+/* As after a change of leaders: another process, which was told. */
+static struct bytes
+told_by_this_one(bool has_news)
+{
+    struct bytes body = {0};
+    if (has_news)
+        ck_assert(auth_put_news(a, &body));
+    else
+        auth_put_known(a, &body);
+    return body;
+}
+
+static void
+become_another(void)
+{
+    const struct auth_options options = {.bell_cb = ring, .is_wanted_cb = is_wanted};
+    auth_close(a);
+    ck_assert_int_eq(auth_open(&options, &a), ST_OK);
+}
+
+START_TEST(what_another_node_has_verified_costs_nothing)
+{
+    ck_assert_int_eq(check(1, "ann", "right"), AUTH_WAIT);
+    ck_assert_int_eq(result().outcome, AUTH_GOOD);
+    struct bytes body = told_by_this_one(_i == 0);
+    become_another();
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body.data, body.size)), ST_OK);
+    ck_assert_int_eq(check(2, "ann", "right"), AUTH_GOOD);
+    ck_assert_int_eq(check(3, "ann", "wrong"), AUTH_WAIT);
+    ck_assert_int_eq(result().outcome, AUTH_BAD);
+    bytes_fini(&body);
+}
+END_TEST
+
+START_TEST(a_login_that_was_changed_meanwhile_is_verified_anew)
+{
+    ck_assert_int_eq(check(1, "ann", "right"), AUTH_WAIT);
+    ck_assert_int_eq(result().outcome, AUTH_GOOD);
+    struct bytes body = told_by_this_one(false);
+    become_another();
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body.data, body.size)), ST_OK);
+    s = secret_of("ann", "other", 16);
+    ck_assert_int_eq(check(2, "ann", "right"), AUTH_WAIT);
+    ck_assert_int_eq(result().outcome, AUTH_BAD);
+    bytes_fini(&body);
+}
+END_TEST
+
+/* A peer that was started anew has another key; its old ones are worth nothing. */
+START_TEST(a_new_key_of_a_node_forgets_what_it_said_before)
+{
+    ck_assert_int_eq(check(1, "ann", "right"), AUTH_WAIT);
+    ck_assert_int_eq(result().outcome, AUTH_GOOD);
+    struct bytes body = told_by_this_one(false);
+    become_another();
+    struct bytes empty = told_by_this_one(false);
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body.data, body.size)), ST_OK);
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(empty.data, empty.size)), ST_OK);
+    ck_assert_int_eq(check(2, "ann", "right"), AUTH_WAIT);
+    ck_assert_int_eq(result().outcome, AUTH_GOOD);
+    bytes_fini(&body);
+    bytes_fini(&empty);
+}
+END_TEST
+
+START_TEST(a_malformed_frame_of_known_logins_is_refused)
+{
+    uint8_t body[36 + 32] = {1};
+    put_u32(body + 32, 1);
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body, sizeof body)), ST_OK);
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body, 35)), ST_INVALID);
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body, sizeof body - 1)), ST_INVALID);
+    put_u32(body + 32, 1u << 27);
+    ck_assert_int_eq(auth_learn(a, 7, slice_of(body, sizeof body)), ST_INVALID);
+}
+END_TEST
+
 Suite *
 auth_suite(void)
 {
@@ -334,6 +413,10 @@ auth_suite(void)
     tcase_add_test(t, attempts_whose_connection_is_gone_cost_nothing);
     tcase_add_test(t, too_many_that_wait_cost_the_address_they_come_from);
     tcase_add_test(t, generated_passwords_differ_and_need_no_escapes);
+    tcase_add_loop_test(t, what_another_node_has_verified_costs_nothing, 0, 2);
+    tcase_add_test(t, a_login_that_was_changed_meanwhile_is_verified_anew);
+    tcase_add_test(t, a_new_key_of_a_node_forgets_what_it_said_before);
+    tcase_add_test(t, a_malformed_frame_of_known_logins_is_refused);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -166,17 +166,6 @@ START_TEST(a_missing_key_is_named)
 }
 END_TEST
 
-START_TEST(a_node_outside_its_cluster_is_refused)
-{
-    char text[2048];
-    char error[256] = "";
-    struct config *c = NULL;
-    snprintf(text, sizeof text, "node-id = 9%s", strchr(GOOD, '\n'));
-    ck_assert_int_eq(read_text(text, error, sizeof error, &c), ST_INVALID);
-    ck_assert_ptr_nonnull(strstr(error, "node-id 9 is not in initial-cluster"));
-}
-END_TEST
-
 START_TEST(a_line_that_would_be_cut_is_refused)
 {
     char text[4096];
@@ -227,7 +216,6 @@ config_suite(void)
     tcase_add_loop_test(t, a_mistake_names_file_and_line, 0,
                         (int)(sizeof BAD / sizeof BAD[0]));
     tcase_add_test(t, a_missing_key_is_named);
-    tcase_add_test(t, a_node_outside_its_cluster_is_refused);
     tcase_add_test(t, a_line_that_would_be_cut_is_refused);
     tcase_add_test(t, a_nul_byte_is_refused_with_its_line);
     tcase_add_test(t, a_missing_file_is_named);

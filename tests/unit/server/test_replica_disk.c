@@ -53,6 +53,55 @@ START_TEST(a_leader_whose_disk_is_slow_hands_over_and_is_not_chosen_again)
 }
 END_TEST
 
+static struct replica_status
+status_of(const struct one *n)
+{
+    struct replica_status status;
+    replica_get_status(n->replica, &status);
+    return status;
+}
+
+START_TEST(a_snapshot_that_is_asked_for_is_taken_once_whatever_the_log)
+{
+    struct three t;
+    three_start(&t);
+    (void)three_leader(&t);
+    three_run(&t, 100);
+    for (int i = 0; i < NODES; i++) { /* the leader and its followers */
+        struct one *n = &t.nodes[i];
+        uint64_t index = status_of(n).log.applied_index;
+        ck_assert_uint_lt(status_of(n).log.snapshot_index, index);
+        replica_want_image(n->replica, index);
+        three_run(&t, 200);
+        ck_assert_uint_ge(status_of(n).log.snapshot_index, index);
+        ck_assert_uint_eq(status_of(n).images_failed, 0);
+        uint64_t count = status_of(n).images_total;
+        three_run(&t, 1000);
+        ck_assert_uint_eq(status_of(n).images_total, count);
+    }
+    three_end(&t);
+}
+END_TEST
+
+START_TEST(a_snapshot_of_what_is_not_yet_applied_waits_for_it)
+{
+    struct three t;
+    three_start(&t);
+    struct one *leader = three_leader(&t);
+    three_run(&t, 100);
+    uint64_t index = status_of(leader).log.applied_index;
+    uint64_t snapshot = status_of(leader).log.snapshot_index;
+    replica_want_image(leader->replica, index + 1);
+    three_run(&t, 200);
+    ck_assert_uint_eq(status_of(leader).log.snapshot_index, snapshot);
+    ck_assert(replica_takes_requests(leader->replica)); /* nobody is held up for it */
+    (void)broker_barrier(replica_broker(leader->replica));
+    three_run(&t, 200);
+    ck_assert_uint_gt(status_of(leader).log.snapshot_index, index);
+    three_end(&t);
+}
+END_TEST
+
 Suite *
 replica_disk_suite(void)
 {
@@ -61,6 +110,8 @@ replica_disk_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, a_leader_whose_disk_is_full_hands_over_once);
     tcase_add_test(t, a_leader_whose_disk_is_slow_hands_over_and_is_not_chosen_again);
+    tcase_add_test(t, a_snapshot_that_is_asked_for_is_taken_once_whatever_the_log);
+    tcase_add_test(t, a_snapshot_of_what_is_not_yet_applied_waits_for_it);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,0 +1,358 @@
+/* Commands: who belongs to the cluster: cluster members, add, remove, invite.
+ *
+ * A change is a row of steps (raft/change.h), and each command takes the next one and
+ * says what is so; who wants the whole change asks again until done is true
+ * (holdfastctl does). Nothing is remembered in between: after a change of leaders, or
+ * when it was interrupted, it is asked for again. */
+#include "base/json.h"
+#include "base/log.h"
+#include "raft/change.h"
+#include "raft/members.h"
+#include "server/commands.h"
+#include "server/node_members.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CA_BYTES_MAX 65536
+
+/* --- members --- */
+
+static bool
+is_up(const struct node *n, uint64_t id)
+{
+    struct cluster_peer_info info;
+    return id == n->config->node_id ||
+           (cluster_peer(n->cluster, id, &info) == ST_OK && info.is_connected);
+}
+
+static const char *
+role_of(const struct rlog_status *s, const struct rlog_member *m)
+{
+    if (m->id == s->leader)
+        return "leader";
+    return m->is_voter ? "voter" : "stand-by";
+}
+
+static void
+put_member(struct json_writer *w,
+           struct node *n,
+           const struct rlog_status *s,
+           const struct rlog_member *m)
+{
+    const struct rlog_peer_status *p = NULL;
+    for (uint32_t i = 0; i < s->peer_count; i++)
+        if (s->peers[i].id == m->id)
+            p = &s->peers[i];
+    json_object_begin(w, NULL);
+    json_put_u64(w, "id", m->id);
+    json_put_string(w, "address", m->address);
+    json_put_string(w, "role", role_of(s, m));
+    json_put_bool(w, "connected", is_up(n, m->id));
+    if (s->role == RLOG_LEADER && p != NULL && m->id != s->id)
+        json_put_u64(w, "lag", rlog_peer_lag(s, p));
+    json_object_end(w);
+}
+
+static void
+run_members(struct command *command)
+{
+    struct node *n = command->node;
+    struct rlog_members members;
+    struct replica_status s;
+    struct json_writer w;
+    node_members(n, &members);
+    replica_get_status(n->replica, &s);
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "node", n->config->node_id);
+    json_put_u64(&w, "leader", s.log.leader);
+    json_array_begin(&w, "members");
+    for (uint32_t i = 0; i < members.count; i++)
+        put_member(&w, n, &s.log, &members.members[i]);
+    json_array_end(&w);
+    json_object_end(&w);
+    for (uint32_t i = 0; i < members.count; i++) {
+        const struct rlog_member *m = &members.members[i];
+        bytes_printf(&command->text, "%s%llu  %-9s %-12s %s", i > 0 ? "\n" : "",
+                     (unsigned long long)m->id, role_of(&s.log, m),
+                     is_up(n, m->id) ? "up" : "not reached", m->address);
+    }
+    command_done(command);
+}
+
+/* --- changes --- */
+
+static uint64_t
+lag_of(const struct rlog_status *s, uint64_t id)
+{
+    for (uint32_t i = 0; i < s->peer_count; i++)
+        if (s->peers[i].id == id)
+            return rlog_peer_lag(s, &s->peers[i]);
+    return 0;
+}
+
+static const char *
+state_word(enum rlog_change_state state)
+{
+    static const char *const words[] = {"done",  "proposed",    "settling",
+                                        "apart", "catching-up", "too-few",
+                                        "leads", "impossible"};
+    return words[state];
+}
+
+static void
+say_change(struct command *command,
+           const struct rlog_status *s,
+           const struct rlog_change *change,
+           enum rlog_change_state state)
+{
+    struct json_writer w;
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "id", change->id);
+    json_put_bool(&w, "done", state == RLOG_CHANGE_DONE);
+    json_put_string(&w, "state", state_word(state));
+    json_put_string(&w, "what", rlog_change_name(state));
+    json_put_bool(&w, "connected", is_up(command->node, change->id));
+    json_put_u64(&w, "lag", lag_of(s, change->id));
+    json_put_u64(&w, "leader", s->id);
+    json_object_end(&w);
+    if (state == RLOG_CHANGE_DONE)
+        bytes_printf(&command->text, "node %llu is %s", (unsigned long long)change->id,
+                     change->wish == RLOG_WISH_GONE      ? "no member"
+                     : change->wish == RLOG_WISH_STANDBY ? "a member"
+                                                         : "a voter");
+    else
+        bytes_printf(&command->text, "node %llu: %s", (unsigned long long)change->id,
+                     rlog_change_name(state));
+    command_done(command);
+}
+
+/* Takes the next step towards it. */
+static void
+take_step(struct command *command, const struct rlog_change *change)
+{
+    struct rlog *log = replica_rlog(command->node->replica);
+    struct rlog_status s;
+    struct rlog_members now;
+    struct rlog_members next;
+    uint64_t index = rlog_newest_members(log, &now);
+    rlog_get_status(log, &s);
+    enum rlog_change_state state = rlog_change_next(&s, &now, index, change, &next);
+    if (state == RLOG_CHANGE_IMPOSSIBLE) {
+        command_fail(command, EXIT_FAILED,
+                     change->wish == RLOG_WISH_GONE
+                         ? "node %llu is the last voter"
+                         : "node %llu cannot be added: there are %d members already, "
+                           "or its address is missing, too long or another's",
+                     (unsigned long long)change->id, RLOG_MEMBERS_MAX);
+        return;
+    }
+    if (state == RLOG_CHANGE_LEADS &&
+        replica_transfer(command->node->replica, 0, node_now_ms()) == ST_OK)
+        log_event(LOG_INFO, "leader.step_down", "to=0 cause=removal");
+    if (state == RLOG_CHANGE_STEP) {
+        enum status st = rlog_change_members(log, &next, &index);
+        if (st == ST_AGAIN)
+            state = RLOG_CHANGE_BUSY;
+        else if (st != ST_OK) {
+            command_fail(command, st == ST_NOTLEADER ? EXIT_NO_LEADER : EXIT_FAILED,
+                         "the change was refused: %s", status_name(st));
+            return;
+        } else
+            log_event(LOG_INFO, "cluster.change", "node=%llu index=%llu members=%u",
+                      (unsigned long long)change->id, (unsigned long long)index,
+                      (unsigned)next.count);
+    }
+    say_change(command, &s, change, state);
+}
+
+static bool
+is_address(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    size_t size = strlen(text);
+    uint64_t port = 0;
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p <= ' ' || *p > '~' || *p == ',' || *p == '=')
+            return false;
+    return colon != NULL && colon != text && command_parse_id(colon + 1, &port) &&
+           port > 0 && port <= 65535 && size < sizeof((struct rlog_member *)0)->address;
+}
+
+static void
+run_add(struct command *command)
+{
+    struct rlog_change change = {.wish = RLOG_WISH_VOTER};
+    bool is_good = command_parse_id(command->argv[2], &change.id) && change.id != 0;
+    for (size_t i = 3; i < command->argc && is_good; i++) {
+        if (strcmp(command->argv[i], "--stand-by") == 0)
+            change.wish = RLOG_WISH_STANDBY;
+        else if (strcmp(command->argv[i], "--no-wait") == 0)
+            continue; /* holdfastctl's: the node never waits */
+        else if (i == 3 && is_address(command->argv[i]))
+            change.address = command->argv[i];
+        else
+            is_good = false;
+    }
+    if (is_good)
+        take_step(command, &change);
+    else
+        command_fail(command, EXIT_USAGE,
+                     "usage: cluster add ID [HOST:PORT] [--stand-by]");
+}
+
+static void
+run_remove(struct command *command)
+{
+    struct rlog_change change = {.wish = RLOG_WISH_GONE};
+    if (command_parse_id(command->argv[2], &change.id) && change.id != 0)
+        take_step(command, &change);
+    else
+        command_fail(command, EXIT_USAGE, "usage: cluster remove ID");
+}
+
+/* --- level --- */
+
+static void
+show_level(struct command *command, uint32_t level)
+{
+    struct node *n = command->node;
+    struct rlog_members members;
+    struct json_writer w;
+    node_members(n, &members);
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "level", level);
+    json_put_u64(&w, "possible", node_least_level(n));
+    json_array_begin(&w, "members");
+    bytes_printf(&command->text, "level %u; all members read up to %u", (unsigned)level,
+                 (unsigned)node_least_level(n));
+    for (uint32_t i = 0; i < members.count; i++) {
+        uint32_t reads = node_level_of(n, members.members[i].id);
+        json_object_begin(&w, NULL);
+        json_put_u64(&w, "id", members.members[i].id);
+        json_put_u64(&w, "reads", reads);
+        json_object_end(&w);
+        if (reads == 0)
+            bytes_printf(&command->text, "; node %llu was not heard",
+                         (unsigned long long)members.members[i].id);
+    }
+    json_array_end(&w);
+    json_object_end(&w);
+}
+
+/* Going back to an older version is not possible after it. */
+static void
+run_level(struct command *command)
+{
+    struct node *n = command->node;
+    struct broker *b = replica_broker(n->replica);
+    uint64_t level = 0;
+    uint64_t batch = 0;
+    if (command->argc == 2) {
+        show_level(command, broker_level(b));
+        command_done(command);
+        return;
+    }
+    if (!command_parse_id(command->argv[2], &level) || level == 0) {
+        command_fail(command, EXIT_USAGE, "usage: cluster level [N]");
+        return;
+    }
+    if (level > node_least_level(n)) {
+        command_fail(command, EXIT_FAILED,
+                     "not every member reads level %llu: all must be up, and run a "
+                     "version that does (cluster level shows which)",
+                     (unsigned long long)level);
+        return;
+    }
+    enum status st = broker_raise_level(b, (uint32_t)level, &batch);
+    if (st != ST_OK && st != ST_EXISTS) {
+        command_fail(command, st == ST_NOTLEADER ? EXIT_NO_LEADER : EXIT_FAILED,
+                     "the level was not raised: %s", status_name(st));
+        return;
+    }
+    show_level(command, broker_level(b));
+    if (st == ST_EXISTS) {
+        command_done(command);
+        return;
+    }
+    log_event(LOG_INFO, "cluster.level", "level=%u cause=operator", (unsigned)level);
+    command_wait_batch(command, batch);
+}
+
+/* --- invite --- */
+
+static enum status
+read_ca(const struct node *n, struct bytes *out)
+{
+    FILE *f = fopen(n->config->cluster_ca, "re");
+    if (f == NULL)
+        return ST_IO;
+    bytes_reserve(out, CA_BYTES_MAX);
+    out->size = fread(out->data, 1, CA_BYTES_MAX, f);
+    bool is_whole = feof(f) && !ferror(f) && out->size > 0;
+    (void)fclose(f);
+    return is_whole ? ST_OK : ST_IO;
+}
+
+static void
+put_peers(struct json_writer *w, const struct node *n, uint64_t id, const char *address)
+{
+    struct rlog_members members;
+    struct bytes text = {0};
+    node_members(n, &members);
+    for (uint32_t i = 0; i < members.count; i++)
+        if (members.members[i].id != id)
+            bytes_printf(&text, "%llu=%s,", (unsigned long long)members.members[i].id,
+                         members.members[i].address);
+    bytes_printf(&text, "%llu=%s", (unsigned long long)id, address);
+    json_put_text(w, "initial_cluster", slice_of(text.data, text.size));
+    bytes_fini(&text);
+}
+
+/* What a new node must know; its certificate is holdfastctl's to add. */
+static void
+run_invite(struct command *command)
+{
+    struct node *n = command->node;
+    struct bytes ca = {0};
+    struct json_writer w;
+    uint64_t id = 0;
+    if (!command_parse_id(command->argv[2], &id) || id == 0 ||
+        !is_address(command->argv[3])) {
+        command_fail(command, EXIT_USAGE, "usage: cluster invite ID HOST:PORT");
+        return;
+    }
+    if (read_ca(n, &ca) != ST_OK) {
+        bytes_fini(&ca);
+        command_fail(command, EXIT_FAILED, "%s: %s", n->config->cluster_ca,
+                     strerror(errno));
+        return;
+    }
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "invite", 1);
+    json_put_u64(&w, "node", id);
+    json_put_string(&w, "address", command->argv[3]);
+    json_put_string(&w, "cluster_token", n->config->cluster_token);
+    put_peers(&w, n, id, command->argv[3]);
+    json_put_text(&w, "ca", slice_of(ca.data, ca.size));
+    json_object_end(&w);
+    bytes_fini(&ca);
+    command_done(command);
+}
+
+const struct command_info COMMANDS_MEMBERS[] = {
+    {"cluster", "members", COMMAND_AT_LEADER_IF_ANY, 0, 0, run_members,
+     "cluster members"},
+    {"cluster", "add", COMMAND_AT_LEADER, 1, 4, run_add,
+     "cluster add ID [HOST:PORT] [--stand-by]"},
+    {"cluster", "remove", COMMAND_AT_LEADER, 1, 2, run_remove, "cluster remove ID"},
+    {"cluster", "level", COMMAND_AT_LEADER, 0, 1, run_level, "cluster level [N]"},
+    {"cluster", "invite", COMMAND_HERE, 2, 2, run_invite,
+     "cluster invite ID HOST:PORT"},
+    {.noun = NULL},
+};

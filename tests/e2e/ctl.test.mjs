@@ -1,0 +1,429 @@
+// holdfastctl as its users and their scripts meet it: one JSON document from every command, exit codes by kind of failure,
+// help, options that are refused, contexts, logins, questions, completions, tables.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Cluster, root, until } from "./lib.mjs";
+
+const program = join(process.env.HOLDFAST_BIN ?? join(root, "build"), "src", "ctl", "holdfastctl");
+const hasProgram = (name, ...args) => spawnSync(name, args).error === undefined;
+const hasJq = hasProgram("jq", "--version");
+const canScript = hasProgram("script", "--version");
+const EXIT = { done: 0, failed: 1, usage: 2, noLeader: 3, notFound: 4, exists: 5, unreachable: 6, refused: 7, denied: 8, timeout: 9 };
+
+let cluster, home, socket, logins;
+
+/** Without what the caller's environment says of queues. */
+function environment(more = {}) {
+  const env = { PATH: process.env.PATH, HOME: home, ...more };
+  if (process.env.ASAN_OPTIONS) env.ASAN_OPTIONS = process.env.ASAN_OPTIONS;
+  return env;
+}
+function ctl(args, { env = {}, input = "" } = {}) {
+  const r = spawnSync(program, args, { encoding: "utf8", timeout: 60000, input, env: environment(env) });
+  assert.equal(r.error, undefined, `${args.join(" ")}: ${r.error}`);
+  return r;
+}
+async function ctlAsync(args) {
+  const child = spawn(program, args, { env: environment(), stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (d) => { stdout += d; });
+  child.stderr.on("data", (d) => { stderr += d; });
+  return new Promise((done) => child.on("close", (status) => done({ status, stdout, stderr })));
+}
+const wss = () => ["--url", cluster.info.url, "--ca", cluster.info.ca, "--login-file", logins];
+const node = () => ["--socket", socket];
+
+/** Standard output as its one document; a failure says what and how. */
+function document(r, what) {
+  let value;
+  assert.doesNotThrow(() => { value = JSON.parse(r.stdout); }, `${what}: no one document: '${r.stdout}' (${r.stderr})`);
+  assert.equal(typeof value, "object", what);
+  if (hasJq) {
+    const jq = spawnSync("jq", ["-s", "-e", "length == 1"], { input: r.stdout, encoding: "utf8" });
+    assert.equal(jq.status, 0, `${what}: jq does not read one document`);
+  }
+  if (r.status !== 0 && value.good === undefined) {
+    assert.equal(typeof value.error, "string", `${what}: no error in ${r.stdout}`);
+    assert.notEqual(value.error, "", what);
+    assert.equal(value.exit, r.status, what);
+  }
+  return value;
+}
+const words = (c) => (c.verb ? [c.noun, c.verb] : [c.noun]);
+const name = (c) => words(c).join(" ");
+const table = () => JSON.parse(ctl(["help", "--json"]).stdout).commands;
+const anyArguments = (c) => {
+  const required = c.arguments.replace(/\[[^\]]*\]+/g, "").trim();
+  return required === "" ? [] : required.split(" ").map((w) => ({ "NAME=VALUE...": "a=1", "HOST:PORT": "127.0.0.1:1", ROLE: "admin", DATE: "2026-11-30" })[w] ?? "9");
+};
+
+before(async () => {
+  home = mkdtempSync(join(tmpdir(), "holdfast-ctl-"));
+  cluster = await Cluster.up({ nodes: 1 });
+  socket = cluster.info.nodes[0].socket;
+  logins = join(home, "logins.json");
+  writeFileSync(logins, JSON.stringify(cluster.info.logins), { mode: 0o600 });
+}, { timeout: 60000 });
+after(() => {
+  cluster?.down();
+  rmSync(home, { recursive: true, force: true });
+});
+
+test("every command has help with all its options, as text and as a document", () => {
+  for (const c of table()) {
+    const r = ctl([...words(c), "--help"]);
+    assert.equal(r.status, 0, name(c));
+    assert.ok(r.stdout.startsWith(`usage: holdfastctl ${name(c)}`), r.stdout);
+    for (const option of c.options) assert.match(r.stdout, new RegExp(`^  --${option}\\b`, "m"), name(c));
+    const d = document(ctl([...words(c), "--help", "--json"]), name(c));
+    assert.deepEqual(d.commands[0], c);
+    assert.equal(ctl(["help", ...words(c)]).stdout, r.stdout);
+  }
+});
+
+test("a noun alone is explained by help, and needs a verb else", () => {
+  for (const noun of new Set(table().filter((c) => c.verb).map((c) => c.noun))) {
+    const help = ctl(["help", noun]);
+    assert.equal(help.status, 0);
+    for (const c of table().filter((d) => d.noun === noun && d.verb)) assert.match(help.stdout, new RegExp(`^  ${name(c)}\\b`, "m"));
+    if (!table().some((c) => c.noun === noun && !c.verb)) {
+      assert.equal(ctl([noun, "help"]).stdout, help.stdout);
+      assert.equal(ctl([noun]).status, EXIT.usage);
+    }
+  }
+});
+
+/** {option: a value that it takes, or null for a flag}, from the help of all commands. */
+function optionValues(commands) {
+  const values = {};
+  for (const c of commands)
+    for (const [, option, value] of ctl([...words(c), "--help"]).stdout.matchAll(/^  --([a-z-]+)(?: (\S+))? *(?: {2}|\n)/gm))
+      values[option] = value === undefined ? null : value.includes("|") ? value.split("|")[0] : "1";
+  return values;
+}
+
+test("an option that a command does not take is refused by name", () => {
+  const commands = table();
+  const values = optionValues(commands);
+  const all = Object.keys(values);
+  let turn = 0;
+  for (const c of commands) {
+    const refused = all.filter((option) => !c.options.includes(option));
+    for (const option of [refused[turn % refused.length], refused[(turn * 7 + 3) % refused.length]]) {
+      const given = values[option] === null ? `--${option}` : `--${option}=${values[option]}`;
+      const r = ctl([...words(c), ...anyArguments(c), given, "--json"]);
+      assert.equal(r.status, EXIT.usage, `${name(c)} ${given}: ${r.stdout}`);
+      assert.equal(document(r, name(c)).error, `${name(c)} does not take --${option}`);
+    }
+    turn++;
+  }
+});
+
+test("what is no command, no option or too much is one document too", () => {
+  for (const [args, error] of [
+    [[], /a command is wanted/], [["nonsense"], /no command 'nonsense'/], [["queue", "nonsense"], /no command 'queue nonsense'/], [["queue"], /wants a verb/],
+    [["queue", "list", "more"], /usage: holdfastctl queue list/], [["queue", "show"], /usage: holdfastctl queue show NAME/], [["--nonsense"], /no option --nonsense/],
+    [["queue", "list", "--timeout", "0"], /--timeout takes a whole number from 1 to 86400/], [["queue", "create", "a", "--tier", "gold"], /--tier takes standard\|dev/],
+    [["help", "nonsense"], /no command 'nonsense'/], [["completion", "csh"], /usage: holdfastctl completion/], [["cfg", "set", "a", ...wss()], /no NAME=VALUE/],
+    [["queue", "show", "\xff".repeat(3), "--socket"], /--socket needs a value/], [["stats", "day", "yesterday", ...wss()], /no day/],
+  ]) {
+    const r = ctl(["--json", ...args]);
+    assert.equal(r.status, EXIT.usage, args.join(" "));
+    assert.match(document(r, args.join(" ")).error, error);
+    assert.match(r.stderr, /^holdfastctl: /);
+  }
+});
+
+test("every command that finds nobody fails with one document", () => {
+  const nowhere = join(home, "nowhere");
+  for (const c of table().filter((d) => d.noun !== "help" && d.noun !== "context")) {
+    const given = [...words(c), ...anyArguments(c), "--json"];
+    if (c.options.includes("yes")) given.push("--yes");
+    if (c.options.includes("config")) given.push("--config", nowhere);
+    const ways = [];
+    if (c.socket) ways.push(["--socket", nowhere]);
+    if (c.wss) ways.push(["--url", "wss://127.0.0.1:1/", "--login-file", logins, "--timeout", "5"]);
+    if (c.machine && !c.socket) ways.push([]);
+    for (const way of ways) {
+      const r = ctl([...given, ...way], { env: { HOME: home } });
+      if (c.machine) document(r, name(c));
+      else {
+        assert.ok([EXIT.unreachable, EXIT.usage, EXIT.failed].includes(r.status), `${name(c)} ${way}: ${r.status} ${r.stderr}`);
+        document(r, name(c));
+      }
+      if (!c.machine && c.wss && way[0] === "--url") assert.equal(r.status === EXIT.usage || r.status === EXIT.unreachable, true, r.stderr);
+    }
+  }
+}, { timeout: 120000 });
+
+/** Every command against a queue or node, once: what to give it, and the exit code when it is not 0. */
+function calls() {
+  const id = ctl(["pub", "one", ...wss()]).stdout.trim();
+  const dead = ctl(["pub", "two", ...wss()]).stdout.trim();
+  return [
+    ["cluster status"], ["cluster leader"], ["cluster digest"], ["cluster members"], ["cluster level"],
+    ["queue create", ["second", "--tier", "dev"]], ["queue list"], ["queue show", ["demo"]],
+    ["msg list", ["--count", "10"]], ["msg get", [id]], ["msg add", ["three"]], ["dlq move", [dead]], ["dlq list"], ["dlq get", [dead]], ["dlq delete", [dead, "--yes"]],
+    ["msg delete", [id, "--yes"]], ["cfg get"], ["cfg set", ["stats-frequency-secs=300"]], ["stats live"], ["stats day", ["--average"]], ["usage day", ["--totals"]],
+    ["context set", ["json", ...wss()]], ["context list"], ["context use", ["json"]], ["context show"], ["context delete", ["json", "--yes"]],
+    ["bench", ["--count", "20", "--publishers", "1", "--subscribers", "1", "--seconds", "5"]], ["help"],
+    ["data check", [join(cluster.dir, "node1", "data")], EXIT.exists], ["data repair", [join(cluster.dir, "node1", "data"), "--yes"], EXIT.exists],
+    ["data init", ["--config", join(cluster.dir, "node1", "holdfast.conf")], EXIT.exists],
+    ["msg history", [id, "--queue", "demo"], EXIT.notFound], ["msg purge", ["--queue", "demo", "--dry-run"]], ["dlq redrive", ["--all", "--queue", "demo", "--dry-run"]],
+    ["dlq purge", ["--queue", "demo", "--yes"]], ["session list", ["--queue", "demo"]], ["session end", ["77", "--queue", "demo", "--yes"], EXIT.notFound],
+    ["login list", ["--queue", "demo"]], ["login rotate", ["subscriber", "--queue", "second", "--yes"]], ["queue delete", ["second", "--yes"]],
+    ["backup", [join(home, "backup"), "--yes"]], ["backup verify", [join(home, "backup")]], ["restore", [join(home, "backup"), "--config", join(home, "none")], EXIT.failed],
+    ["cert ca", [join(home, "ca")]], ["cert show", [cluster.info.ca]],
+    ["cluster step-down", [], EXIT.failed], ["cluster remove", ["9", "--yes"], undefined], ["cluster add", ["1"], undefined],
+    ["cluster recover", ["--config", join(home, "none"), "--yes"], EXIT.failed], ["cluster join", ["--config", join(home, "none")], EXIT.failed],
+    ["top", ["--count", "1"]], ["pub", ["four"]], ["sub", ["--count", "1"]],
+  ];
+}
+/** Tested where what they need is there; here only that they fail with one document. */
+const elsewhere = ["cluster replace", "cluster invite", "cert node", "cert client-tls"];
+
+test("every command prints one document with --json", () => {
+  const commands = table();
+  const called = [];
+  for (const [which, args = [], ...status] of calls()) {
+    const c = commands.find((d) => name(d) === which);
+    assert.ok(c, `${which}: no such command`);
+    const way = c.noun === "context" ? [] : c.socket ? node() : c.wss ? wss() : [];
+    const r = ctl([...words(c), ...args, ...way, "--json"]);
+    if (status.length === 0 || status[0] !== undefined) assert.equal(r.status, status[0] ?? 0, `${which}: ${r.stdout} ${r.stderr}`);
+    document(r, which);
+    called.push(which);
+  }
+  assert.deepEqual(commands.map(name).filter((c) => !called.includes(c) && !elsewhere.includes(c)), [], "commands without a call here");
+});
+
+test("what works over the control socket and over wss does the same", () => {
+  const publish = (body) => ctl(["pub", body, ...wss()]).stdout.trim();
+  const ways = [[...node(), "--queue", "demo"], wss()];
+  const json = (...args) => document(ctl([...args, "--json"]), args.join(" "));
+  ctl(["msg", "purge", "--yes", ...wss()]);
+  for (const way of ways) {
+    const ids = [publish("a"), publish("b"), publish("c")];
+    for (const id of ids) assert.equal(ctl(["dlq", "move", id, ...wss()]).status, 0);
+    assert.equal(json("dlq", "redrive", "--all", "--dry-run", ...way).redriven, 3);
+    assert.equal(json("dlq", "redrive", ids[0], ...way).redriven, 1);
+    assert.equal(json("dlq", "redrive", "--count", "1", ...way).redriven, 1);
+    assert.equal(ctl(["dlq", "redrive", ids[0], ...way]).status, EXIT.notFound);
+    assert.equal(ctl(["dlq", "redrive", ids[2], "--all", ...way]).status, EXIT.usage);
+    assert.equal(ctl(["dlq", "redrive", ...way]).status, EXIT.usage);
+    const history = json("msg", "history", ids[0], ...way);
+    assert.deepEqual(history.events.map((e) => [e.event, e.reason]), [["received", undefined], ["dead", "moved"], ["redriven", undefined]]);
+    assert.match(ctl(["msg", "history", ids[0], ...way]).stdout, /waiting, deliveries 0\n\S+Z +received\n\S+Z +dead \(moved\)\n\S+Z +redriven/);
+    assert.equal(json("dlq", "purge", "--filter", "reason=nack", "--yes", ...way).purged, 0);
+    assert.equal(ctl(["dlq", "purge", "--filter", "nonsense=1", "--yes", ...way]).status, EXIT.usage);
+    assert.equal(json("dlq", "purge", "--filter", "reason=moved", "--yes", ...way).purged, 1);
+    assert.equal(json("msg", "purge", "--dry-run", ...way).purged, 2);
+    assert.equal(ctl(["msg", "purge", ...way]).status, EXIT.usage); // nobody can be asked
+    assert.equal(json("msg", "purge", "--yes", ...way).purged, 2);
+  }
+  assert.equal(ctl(["msg", "purge", "--queue", "demo", "--yes", ...wss()]).status, EXIT.usage);
+});
+
+test("commands that go on print a document a line", () => {
+  const lines = (r) => r.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const pub = ctl(["pub", "-", "--json", ...wss()], { input: "a\nb\n" });
+  assert.equal(pub.status, 0, pub.stderr);
+  assert.equal(lines(pub).length, 2);
+  for (const line of lines(pub)) assert.equal(line.status, "Success.");
+  assert.equal(lines(ctl(["sub", "--count", "2", "--json", ...wss()])).length, 2);
+  ctl(["sub", "--timeout", "1", "--count", "9", ...wss()]); // whatever else is there
+  const none = ctl(["sub", "--count", "1", "--timeout", "1", "--json", ...wss()]);
+  assert.equal(none.status, EXIT.timeout);
+  document(none, "sub");
+  const top = ctl(["top", "--count", "2", "--json", ...node()]);
+  assert.equal(top.status, 0, top.stderr);
+  assert.deepEqual(lines(top).map((d) => d.status.node), [1, 1]);
+  assert.equal(lines(top)[1].queues.queues[0].queue, "demo");
+  assert.match(ctl(["top", "--count", "2", ...node()]).stdout, /in\/s[^]*demo +\d+ +\d+ +\d+ +- [^]*demo +\d+ +\d+ +\d+ +0 /);
+});
+
+/** A control socket that answers with one exit code, or with nothing. */
+async function fakeNode(code) {
+  const path = join(home, `fake${code}.sock`);
+  const server = net.createServer((c) => {
+    c.on("error", () => {});
+    c.on("data", () => { if (code !== null) c.write(`${JSON.stringify({ exit: code, json: { error: "said", exit: code }, text: "said" })}\n`); });
+  });
+  await new Promise((done) => server.listen(path, done));
+  return { path, close: () => server.close() };
+}
+
+test("each kind of failure has its exit code", async () => {
+  for (const code of [1, 3, 5]) {
+    const fake = await fakeNode(code);
+    const r = await ctlAsync(["queue", "list", "--json", "--socket", fake.path]);
+    assert.equal(r.status, code);
+    assert.equal(document(r, "queue list").error, "said");
+    fake.close();
+  }
+  const silent = await fakeNode(null);
+  const wrong = join(home, "wrong.json");
+  const login = { username: cluster.info.logins.admin.username, password: "wrong" };
+  writeFileSync(wrong, JSON.stringify({ admin: login, publisher: login, subscriber: login }));
+  for (const [code, args] of [
+    [EXIT.done, ["queue", "list", ...node()]],
+    [EXIT.usage, ["queue", "delete", "demo", ...node()]],
+    [EXIT.notFound, ["queue", "show", "nowhere", ...node()]],
+    [EXIT.notFound, ["msg", "get", "01a1c09f-62da-7000-a30b-0817c9a42e3f", ...wss()]],
+    [EXIT.notFound, ["cfg", "get", "no-such-setting", ...wss()]],
+    [EXIT.notFound, ["data", "check", home]],
+    [EXIT.exists, ["queue", "create", "demo", ...node()]],
+    [EXIT.unreachable, ["queue", "list", "--socket", join(home, "none.sock")]],
+    [EXIT.unreachable, ["stats", "live", "--url", "wss://127.0.0.1:1/", "--login-file", logins]],
+    [EXIT.unreachable, ["stats", "live", "--url", cluster.info.url, "--login-file", logins]], // a CA that is not known
+    [EXIT.refused, ["cfg", "set", "stats-frequency-secs=1", ...wss()]],
+    [EXIT.denied, ["stats", "live", "--url", cluster.info.url, "--ca", cluster.info.ca, "--login-file", wrong]],
+    [EXIT.denied, ["pub", "x", "--url", cluster.info.url, "--ca", cluster.info.ca, "--login-file", wrong]],
+    [EXIT.timeout, ["queue", "list", "--timeout", "1", "--socket", silent.path]],
+  ]) {
+    const r = await ctlAsync([...args, "--json"]);
+    assert.equal(r.status, code, `${args.join(" ")}: ${r.stderr}`);
+    document(r, args.join(" "));
+  }
+  silent.close();
+});
+
+test("a login comes from the environment, and never from an argument", () => {
+  const { admin, publisher } = cluster.info.logins;
+  const env = { HOLDFAST_URL: cluster.info.url, HOLDFAST_CA: cluster.info.ca, HOLDFAST_USERNAME: admin.username, HOLDFAST_PASSWORD: admin.password };
+  assert.equal(ctl(["stats", "live"], { env }).status, 0);
+  assert.equal(ctl(["pub", "x"], { env }).status, EXIT.denied);
+  assert.equal(ctl(["pub", "x"], { env: { ...env, HOLDFAST_USERNAME: publisher.username, HOLDFAST_PASSWORD: publisher.password } }).status, 0);
+  // A file goes before the environment, and without any there is nobody to ask.
+  assert.equal(ctl(["pub", "x", "--login-file", logins], { env }).status, 0);
+  const none = ctl(["stats", "live", "--json"], { env: { ...env, HOLDFAST_USERNAME: "" } });
+  assert.equal(none.status, EXIT.usage);
+  assert.match(document(none, "stats live").error, /HOLDFAST_USERNAME/);
+  assert.match(ctl(["stats", "live"]).stderr, /where is the queue/);
+  for (const c of table()) assert.ok(!c.options.some((option) => /pass/.test(option)), name(c));
+});
+
+test("contexts keep address and logins where only their owner reads them", () => {
+  const file = join(home, ".config", "holdfast", "contexts", "one.json");
+  assert.equal(ctl(["context", "set", "one"]).status, EXIT.usage);
+  const set = ctl(["context", "set", "one", ...wss(), "--json"]);
+  assert.equal(set.status, 0, set.stderr);
+  assert.deepEqual(document(set, "context set").logins, ["publisher", "subscriber", "admin"]);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal(statSync(join(home, ".config", "holdfast")).mode & 0o777, 0o700);
+  for (const args of [["list"], ["show", "one"], ["list", "--json"], ["show", "one", "--json"]])
+    for (const { password } of Object.values(cluster.info.logins)) assert.ok(!ctl(["context", ...args]).stdout.includes(password));
+  assert.equal(ctl(["stats", "live"]).status, EXIT.usage); // none is in use
+  assert.equal(ctl(["stats", "live", "--context", "one"]).status, 0);
+  assert.equal(ctl(["context", "use", "one"]).status, 0);
+  assert.equal(ctl(["stats", "live"]).status, 0);
+  assert.equal(ctl(["pub", "x"]).status, 0);
+  // Another address gets no password of it.
+  assert.equal(ctl(["stats", "live", "--url", cluster.info.url, "--ca", cluster.info.ca]).status, EXIT.usage);
+  assert.equal(ctl(["stats", "live"], { env: { HOLDFAST_URL: cluster.info.url, HOLDFAST_CA: cluster.info.ca } }).status, EXIT.usage);
+  // Changed in part: the logins stay.
+  assert.equal(ctl(["context", "set", "one", "--url", "wss://127.0.0.1:1/"]).status, 0);
+  assert.equal(ctl(["stats", "live"]).status, EXIT.unreachable);
+  assert.equal(ctl(["context", "set", "one", "--url", cluster.info.url]).status, 0);
+  assert.equal(ctl(["stats", "live"]).status, 0);
+  for (const mode of [0o640, 0o604, 0o620]) {
+    chmodSync(file, mode);
+    const r = ctl(["stats", "live", "--json"]);
+    assert.equal(r.status, EXIT.denied);
+    assert.match(document(r, "stats live").error, /one\.json: others may read/);
+  }
+  chmodSync(file, 0o600);
+  writeFileSync(file, "{\"url\":7}");
+  assert.equal(ctl(["stats", "live"]).status, EXIT.failed);
+  assert.equal(ctl(["context", "delete", "one"]).status, EXIT.usage); // nobody can be asked
+  assert.equal(ctl(["context", "delete", "one", "--yes"]).status, 0);
+  assert.equal(ctl(["context", "show", "one"]).status, EXIT.notFound);
+  assert.equal(ctl(["context", "show"]).status, EXIT.notFound);
+  for (const bad of ["../one", ".one", "", "a/b", "a".repeat(65)]) assert.equal(ctl(["context", "show", bad]).status, EXIT.usage, bad);
+});
+
+/** Runs a line on a terminal of some width, with keys typed when the output has what is waited for. */
+async function onTerminal(args, columns, steps, env = {}) {
+  const line = `stty cols ${columns} rows 20; exec "$CTL" "$@"`;
+  const quoted = args.map((a) => `'${a}'`).join(" ");
+  const child = spawn("script", ["-qec", `sh -c '${line}' sh ${quoted.replaceAll("'", "\"")}`, "/dev/null"], { env: environment({ CTL: program, TERM: "xterm", SHELL: "/bin/sh", ...env }) });
+  let out = "";
+  child.stdout.on("data", (d) => { out += d; });
+  const ended = new Promise((done) => child.on("close", done));
+  for (const [wanted, keys] of steps) {
+    await until(() => out.includes(wanted), 15000).catch(() => assert.fail(`'${wanted}' does not come: ${out}`));
+    child.stdin.write(keys);
+  }
+  const status = await ended;
+  return { status, out };
+}
+
+test("a terminal is asked before something is destroyed", { skip: !canScript }, async () => {
+  assert.equal(ctl(["queue", "create", "doomed", ...node()]).status, 0);
+  const no = await onTerminal(["queue", "delete", "doomed", ...node()], 100, [["[y/N]", "n\n"]]);
+  assert.equal(no.status, EXIT.usage);
+  assert.equal(ctl(["queue", "show", "doomed", ...node()]).status, 0);
+  const yes = await onTerminal(["queue", "delete", "doomed", ...node()], 100, [["Delete the queue doomed with all its messages? [y/N]", "y\n"]]);
+  assert.equal(yes.status, 0, yes.out);
+  assert.equal(ctl(["queue", "show", "doomed", ...node()]).status, EXIT.notFound);
+});
+
+test("a password is asked for without showing it", { skip: !canScript }, async () => {
+  const { username, password } = cluster.info.logins.admin;
+  const r = await onTerminal(["stats", "live", "--url", cluster.info.url, "--ca", cluster.info.ca], 100, [["Username: ", `${username}\n`], ["Password: ", `${password}\n`]]);
+  assert.equal(r.status, 0, r.out);
+  assert.match(r.out, /dead_letter +\d/);
+  assert.ok(r.out.includes(username) && !r.out.includes(password));
+});
+
+test("tables are cut to the terminal, and are whole in a file", { skip: !canScript }, async () => {
+  const long = "a-queue-whose-name-is-long-enough-to-be-cut-somewhere";
+  assert.equal(ctl(["queue", "create", long, ...node()]).status, 0);
+  assert.ok(ctl(["queue", "list", ...node()]).stdout.includes(long));
+  const r = await onTerminal(["queue", "list", ...node()], 90, []);
+  assert.equal(r.status, 0);
+  const lines = r.out.trimEnd().split(/\r?\n/);
+  for (const line of lines) assert.ok([...line].length <= 90, `'${line}' has ${[...line].length} columns`);
+  assert.match(r.out, /a-queue-whose-\S*… /);
+  assert.equal(ctl(["queue", "delete", long, "--yes", ...node()]).status, 0);
+});
+
+test("top is a live view that q ends, and puts the terminal back", { skip: !canScript }, async () => {
+  const r = await onTerminal(["top", ...node()], 80, [["demo", ""], ["\x1b[J\x1b[H", "q"]]);
+  assert.equal(r.status, 0, r.out);
+  assert.ok(r.out.startsWith("\x1b[?1049h") && r.out.trimEnd().endsWith("\x1b[?1049l"), JSON.stringify(r.out.slice(-80)));
+  assert.match(r.out, /node 1 \(leader\), leader 1/);
+});
+
+test("the completions are those of the table, and complete", () => {
+  const folder = join(root, "deploy", "completion");
+  for (const [shell, file] of [["bash", "holdfastctl"], ["zsh", "_holdfastctl"], ["fish", "holdfastctl.fish"]])
+    assert.equal(ctl(["completion", shell]).stdout, readFileSync(join(folder, file), "utf8"), `${file}: tests/style/deploy --write brings it up to date`);
+  const complete = (line) => spawnSync("bash", ["-c", `source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 == *" " ]] && COMP_WORDS+=("")
+    COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _holdfastctl; printf '%s\\n' "\${COMPREPLY[@]}"`, "_", join(folder, "holdfastctl"), line], { encoding: "utf8" }).stdout.trim().split("\n");
+  assert.deepEqual(complete("holdfastctl qu"), ["queue"]);
+  assert.deepEqual(complete("holdfastctl --socket /x --json queue del"), ["delete"]);
+  assert.deepEqual(complete("holdfastctl queue create x --tier "), ["standard", "dev"]);
+  assert.deepEqual(complete("holdfastctl context set x --"), table().find((c) => name(c) === "context set").options.map((o) => `--${o}`));
+  if (hasProgram("fish", "--version")) {
+    const fish = (line) => spawnSync("fish", ["--no-config", "-c", `source ${join(folder, "holdfastctl.fish")}; complete -C '${line}'`], { encoding: "utf8" }).stdout;
+    assert.match(fish("holdfastctl --socket /x queue cr"), /^create\t/);
+    assert.doesNotMatch(fish("holdfastctl queue list --"), /--tier/);
+  }
+});
+
+test("the path of a run that writes stays as it was when the disk says no", () => {
+  const blocked = join(home, "blocked");
+  mkdirSync(blocked);
+  writeFileSync(join(blocked, "holdfast"), "a file where a folder should be");
+  const r = ctl(["context", "set", "x", ...wss(), "--json"], { env: { XDG_CONFIG_HOME: blocked } });
+  assert.notEqual(r.status, 0);
+  document(r, "context set");
+  assert.ok(existsSync(join(blocked, "holdfast")));
+});

@@ -1,0 +1,124 @@
+// Who belongs to a cluster: what is refused and with which exit code, no answer without a quorum but by a deadline, and
+// what is left of a lost majority. tests/drills/members has the changes under load.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Cluster, root, until } from "./lib.mjs";
+
+let cluster;
+before(async () => {
+  cluster = await Cluster.up({ nodes: 3 });
+  await cluster.waitLeader();
+}, { timeout: 120000 });
+after(() => cluster?.down());
+
+const programs = process.env.HOLDFAST_BIN ?? join(root, "build");
+const program = (folder, name) => [join(programs, name), join(programs, "src", folder, name)].find((p) => existsSync(p));
+const ctl = program("ctl", "holdfastctl");
+const server = program("server", "holdfastd");
+const nodeOf = (id) => cluster.info.nodes.find((n) => n.id === id);
+
+/** One command; with --json there is always one document. */
+function run(...args) {
+  const r = spawnSync(ctl, ["--json", ...args], { encoding: "utf8", timeout: 60000, stdio: ["ignore", "pipe", "pipe"] });
+  return { code: r.status, err: r.stderr, out: r.stdout.trim() === "" ? {} : JSON.parse(r.stdout) };
+}
+const at = (id, ...args) => run("--socket", nodeOf(id).socket, ...args);
+
+test("members and level are shown by every node", async () => {
+  for (const { id } of cluster.info.nodes) {
+    const { code, out } = at(id, "cluster", "members");
+    assert.equal(code, 0);
+    assert.deepEqual(out.members.map((m) => m.id), [1, 2, 3]);
+    assert.equal(out.members.filter((m) => m.role === "leader").length, 1);
+    assert.equal(at(id, "cluster", "status").out.member, "voter");
+  }
+  assert.equal(at(1, "cluster", "level").out.level, 2, "a new cluster begins at the newest level");
+  assert.equal(at(2, "cluster", "level", "2").code, 0, "to raise it again does nothing");
+  assert.equal(at(2, "cluster", "level", "99").code, 1, "no member reads that");
+});
+
+const REFUSED = [
+  [2, "cluster", "add"],
+  [2, "cluster", "add", "four", "127.0.0.1:1"],
+  [2, "cluster", "add", "0", "127.0.0.1:1"],
+  [2, "cluster", "add", "4", "nowhere"],
+  [2, "cluster", "add", "4", "127.0.0.1:0"],
+  [2, "cluster", "add", "4", "127.0.0.1:99999"],
+  [1, "cluster", "add", "4"],
+  [2, "cluster", "remove", "x", "--yes"],
+  [2, "cluster", "remove", "3"], // not confirmed, and nobody to ask
+  [2, "cluster", "level", "two"],
+  [2, "cluster", "invite", "4"],
+  [2, "cluster", "replace", "3", "3", "127.0.0.1:1", "--yes"],
+  [2, "cluster", "join"],
+  [2, "cluster", "recover"],
+];
+test("what makes no sense is refused with its code, and changes nothing", () => {
+  for (const [code, ...args] of REFUSED) {
+    const r = args[1] === "join" || args[1] === "recover" ? run(...args) : at(1, ...args);
+    assert.equal(r.code, code, `${args.join(" ")}: ${r.err}`);
+    assert.ok(r.out.error, `${args.join(" ")} says why in its document`);
+  }
+  assert.equal(at(1, "cluster", "remove", "7", "--yes").code, 0, "who is no member is gone already");
+  assert.deepEqual(at(1, "cluster", "members").out.members.map((m) => [m.id, m.role !== "stand-by"]), [[1, true], [2, true], [3, true]]);
+});
+
+test("an invitation says what a new node needs; a configuration that does not fit is told line by line", () => {
+  const file = join(cluster.dir, "invite.json");
+  assert.equal(at(1, "cluster", "invite", "4", "127.0.0.1:1", "--out", file).code, 0);
+  assert.equal(at(1, "cluster", "invite", "4", "127.0.0.1:1", "--out", file).code, 5, "it is never written over");
+  const invite = JSON.parse(readFileSync(file, "utf8"));
+  assert.equal(invite.node, 4);
+  assert.match(invite.ca, /BEGIN CERTIFICATE/);
+  assert.match(invite.initial_cluster, /^1=.*,2=.*,3=.*,4=127.0.0.1:1$/);
+  const conf = join(cluster.dir, "four.conf");
+  const lines = readFileSync(join(nodeOf(1).dir, "holdfast.conf"), "utf8").replaceAll("/node1/", "/node4/");
+  const tryWith = (text) => {
+    writeFileSync(conf, text);
+    return run("cluster", "join", "--config", conf, "--invite", file);
+  };
+  assert.match(tryWith(lines).err, /node-id is 1, the invitation is for node 4/);
+  const four = lines.replace(/^node-id = 1$/m, "node-id = 4");
+  assert.match(tryWith(four.replace(/^cluster-token = .*$/m, "cluster-token = other")).err, /cluster-token = /);
+  assert.match(tryWith(four).err, /initial-cluster = 4=127.0.0.1:1/);
+  assert.match(tryWith(four.replace(/^initial-cluster = .*$/m, `initial-cluster = ${invite.initial_cluster}`)).err, /cluster.pem.*the invitation has none|the invitation has none/);
+  assert.ok(!existsSync(join(cluster.dir, "node4", "data")), "nothing was made");
+});
+
+test("without a quorum a change is refused by a deadline; what is left can go on alone", async () => {
+  const publisher = await cluster.client("publisher");
+  for (let i = 0; i < 20; i++) assert.equal((await publisher.ask({ body: `kept ${i}`, durability: 2 })).status, "Success.");
+  const leader = cluster.leader();
+  const [one, two] = [1, 2, 3].filter((id) => id !== leader);
+  cluster.run("kill", String(one));
+  cluster.run("kill", String(two));
+  await until(() => at(leader, "cluster", "status").out.role !== "leader", 30000);
+  const from = performance.now();
+  const removed = at(leader, "cluster", "remove", String(one), "--yes");
+  assert.equal(removed.code, 3, removed.err);
+  assert.ok(performance.now() - from < 25000, "it does not hang");
+  const conf = join(nodeOf(leader).dir, "holdfast.conf");
+  assert.equal(run("cluster", "recover", "--config", conf, "--yes").code, 5, "it runs: refused");
+  cluster.run("kill", String(leader));
+  assert.equal(run("cluster", "recover", "--config", conf).code, 2, "not confirmed");
+  const recovered = run("cluster", "recover", "--config", conf, "--yes");
+  assert.equal(recovered.code, 0, recovered.err);
+  assert.match(recovered.err, /lost for ever/);
+  assert.equal(run("cluster", "recover", "--config", conf, "--yes").code, 0, "again: nothing to do");
+  cluster.run("start", String(leader));
+  await until(() => at(leader, "cluster", "status").out.serving, 40000);
+  assert.deepEqual(at(leader, "cluster", "members").out.members.map((m) => m.id), [leader]);
+  const subscriber = await cluster.client("subscriber", { node: leader - 1, capacity: 50 });
+  const got = new Set();
+  while (got.size < 20) got.add((await subscriber.message()).body);
+  assert.ok(got.has("kept 0") && got.has("kept 19"));
+  // The others' old disks are those of another cluster now: they are turned away.
+  const back = spawn(server, ["--config", join(nodeOf(one).dir, "holdfast.conf")], { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  back.stderr.on("data", (d) => { log += d; });
+  await until(() => /not a member of this cluster/.test(log), 20000).finally(() => back.kill("SIGKILL"));
+  assert.deepEqual(at(leader, "cluster", "members").out.members.map((m) => m.id), [leader]);
+});
