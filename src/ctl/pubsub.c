@@ -133,11 +133,13 @@ send_ack(struct wsclient *c, const struct json_object *m)
     bytes_fini(&text);
 }
 
-/* One frame: a message is printed and acknowledged; true when it was one. */
+/* One frame: a message is printed and acknowledged; true when it was one. What comes
+ * when enough came (each answer makes room for another) goes back when this ends. */
 static bool
 take_frame(const struct options *o,
            struct wsclient *c,
            struct slice frame,
+           bool has_enough,
            uint64_t *unanswered,
            enum ctl_exit *ret_code)
 {
@@ -147,9 +149,10 @@ take_frame(const struct options *o,
     if (json_parse(&m, frame) != JSON_IS_OBJECT) {
         *ret_code = ctl_fail(o, CTL_FAILED, "what the server sent cannot be read");
     } else if (reply_has(&m, "body")) {
-        is_message = true;
-        print_message(o, frame, &m);
-        if (!o->has_no_ack && !o->is_copy) {
+        is_message = !has_enough;
+        if (is_message)
+            print_message(o, frame, &m);
+        if (is_message && !o->has_no_ack && !o->is_copy) {
             send_ack(c, &m);
             (*unanswered)++;
         }
@@ -196,7 +199,8 @@ ctl_sub(const struct options *o, int argc, char **argv)
                 code = ctl_fail(o, CTL_UNREACHABLE,
                                 "the server closed the connection (code %u)",
                                 wsclient_close_code(c));
-        } else if (take_frame(o, c, frame, &unanswered, &code)) {
+        } else if (take_frame(o, c, frame, is_bounded && got == o->count, &unanswered,
+                              &code)) {
             got++;
         }
     }

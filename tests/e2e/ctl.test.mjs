@@ -24,7 +24,7 @@ function environment(more = {}) {
   return env;
 }
 function ctl(args, { env = {}, input = "" } = {}) {
-  const r = spawnSync(program, args, { encoding: "utf8", timeout: 60000, input, env: environment(env) });
+  const r = spawnSync(program, args, { encoding: "utf8", timeout: 60000, input, env: environment(env), cwd: cluster?.dir });
   assert.equal(r.error, undefined, `${args.join(" ")}: ${r.error}`);
   return r;
 }
@@ -238,6 +238,9 @@ test("commands that go on print a document a line", () => {
   for (const line of lines(pub)) assert.equal(line.status, "Success.");
   assert.equal(lines(ctl(["sub", "--count", "2", "--json", ...wss()])).length, 2);
   ctl(["sub", "--timeout", "1", "--count", "9", ...wss()]); // whatever else is there
+  ctl(["pub", "-", ...wss()], { input: "1\n2\n3\n4\n5\n6\n" });
+  assert.equal(lines(ctl(["sub", "--count", "2", "--json", ...wss()])).length, 2, "no more than asked for, though more come");
+  assert.equal(lines(ctl(["sub", "--count", "4", "--json", ...wss()])).length, 4, "what was not asked for went back");
   const none = ctl(["sub", "--count", "1", "--timeout", "1", "--json", ...wss()]);
   assert.equal(none.status, EXIT.timeout);
   document(none, "sub");
