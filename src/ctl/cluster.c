@@ -37,14 +37,6 @@ struct change {
     uint64_t moved_ms; /* when something had changed */
 };
 
-static uint64_t
-now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void
 pause_a_while(void)
 {
@@ -98,7 +90,7 @@ ask(struct change *c, enum ctl_exit *ret_code)
     read_answer(c);
     bool is_catching = c->is_up && c->lag > 0;
     if (strcmp(state, c->state) != 0 || (is_catching && c->lag < c->least_lag)) {
-        c->moved_ms = now_ms();
+        c->moved_ms = ctl_now_ms();
         c->least_lag = c->lag;
     }
     if (is_catching && c->lag > c->most_lag)
@@ -114,10 +106,10 @@ static enum ctl_exit
 drive(struct change *c, bool is_last)
 {
     enum ctl_exit code = CTL_DONE;
-    c->moved_ms = now_ms();
+    c->moved_ms = ctl_now_ms();
     ctl_progress_begin(&c->progress, c->words[1], PROGRESS_COUNT);
     while (ask(c, &code)) { /* bound: it moves on, or --timeout */
-        if (now_ms() - c->moved_ms > c->o->timeout_secs * 1000) {
+        if (ctl_now_ms() - c->moved_ms > c->o->timeout_secs * 1000) {
             ctl_progress_end(&c->progress);
             code = c->answer.exit == CTL_NO_LEADER
                        ? control_print(c->o, &c->answer)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum ctl_exit
@@ -86,4 +87,12 @@ ctl_end(const struct options *o, bool is_stream, enum ctl_exit code)
     (void)printf("%.*s\n", (int)out.size, (const char *)out.data);
     o->state->has_document = true;
     bytes_fini(&out);
+}
+
+uint64_t
+ctl_now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }

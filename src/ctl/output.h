@@ -46,6 +46,8 @@ void ctl_answer_line(const struct options *o, struct slice json, struct slice te
  * terminal it says that --yes is needed. */
 bool ctl_confirm(const struct options *o, const char *question);
 
+uint64_t ctl_now_ms(void); /* monotonic */
+
 /* Ends a run: with --json and a failure, the document {"error":..., "exit":N}. */
 void ctl_end(const struct options *o, bool is_stream, enum ctl_exit code);
 

@@ -1,25 +1,17 @@
 /* Progress: see progress.h. */
 #include "ctl/progress.h"
 
+#include "ctl/output.h"
 #include "ctl/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FIRST_MS    1000
 #define TERMINAL_MS 100
 #define LINE_MS     10000
 #define BAR_MAX     40
-
-static uint64_t
-now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void
 put_amount(enum progress_unit unit, uint64_t n, struct bytes *out)
@@ -95,7 +87,7 @@ ctl_progress_format(const struct progress *p,
 void
 ctl_progress_begin(struct progress *p, const char *what, enum progress_unit unit)
 {
-    uint64_t now = now_ms();
+    uint64_t now = ctl_now_ms();
     bool is_terminal = isatty(STDERR_FILENO) != 0;
     *p = (struct progress){
         .what = what,
@@ -109,7 +101,7 @@ ctl_progress_begin(struct progress *p, const char *what, enum progress_unit unit
 void
 ctl_progress_update(struct progress *p, uint64_t done, uint64_t total)
 {
-    uint64_t now = now_ms();
+    uint64_t now = ctl_now_ms();
     struct bytes line = {0};
     if (now < p->next_ms)
         return;

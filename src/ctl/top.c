@@ -45,14 +45,6 @@ struct top {
     struct control_answer queues;
 };
 
-static uint64_t
-clock_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static bool
 parse(const struct control_answer *a, struct json_object *o)
 {
@@ -84,7 +76,7 @@ look(struct top *t)
         code = control_ask(&plain, 2, members, &t->members);
     if (code == CTL_DONE)
         code = control_ask(&plain, 2, queues, &t->queues);
-    t->now_ms = clock_ms();
+    t->now_ms = ctl_now_ms();
     return code;
 }
 
@@ -355,7 +347,7 @@ wait_for_quit(const struct top *t, uint64_t due_ms)
 {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     for (;;) { /* bound: due_ms */
-        uint64_t now = clock_ms();
+        uint64_t now = ctl_now_ms();
         char key;
         if (is_signalled())
             return true;
@@ -377,7 +369,7 @@ run(struct top *t)
     uint64_t count = t->o->count;
     enum ctl_exit code = CTL_DONE;
     for (uint64_t i = 0; count == 0 || i < count; i++) { /* bound: --count, or q */
-        uint64_t begin_ms = clock_ms();
+        uint64_t begin_ms = ctl_now_ms();
         code = look(t);
         if (code != CTL_DONE)
             return code;

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "ctl/output.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define READ_BYTES   65536
@@ -42,14 +42,6 @@ struct address {
     char host[256];
     char port[8];
 };
-
-static uint64_t
-now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static enum status
 parse_url(const char *url, struct address *ret)
@@ -88,7 +80,7 @@ wait_fd(int fd, short events, uint64_t deadline_ms)
 {
     struct pollfd p = {.fd = fd, .events = events};
     for (;;) { /* bound: the deadline */
-        uint64_t now = now_ms();
+        uint64_t now = ctl_now_ms();
         if (now >= deadline_ms)
             return false;
         int n = poll(&p, 1, (int)(deadline_ms - now));
@@ -156,7 +148,7 @@ handshake(struct wsclient *c, uint64_t deadline_ms, char *error, size_t error_si
             (why == SSL_ERROR_WANT_WRITE && wait_fd(c->fd, POLLOUT, deadline_ms)))
             continue;
         long verify = SSL_get_verify_result(c->ssl);
-        const char *what = now_ms() >= deadline_ms ? "no answer in time"
+        const char *what = ctl_now_ms() >= deadline_ms ? "no answer in time"
                            : verify != X509_V_OK ? X509_verify_cert_error_string(verify)
                                                  : "the connection was closed";
         (void)snprintf(error, error_size, "TLS: %s", what);
@@ -283,7 +275,7 @@ wsclient_connect(const struct wsclient_options *options,
                  struct wsclient **ret_client)
 {
     struct address address;
-    uint64_t deadline_ms = now_ms() + options->timeout_ms;
+    uint64_t deadline_ms = ctl_now_ms() + options->timeout_ms;
     if (parse_url(options->url, &address) != ST_OK) {
         (void)snprintf(error, error_size, "%s: wss://HOST[:PORT]/ is wanted",
                        options->url);
@@ -463,7 +455,7 @@ wsclient_receive(struct wsclient *c, struct slice *ret_payload)
 enum status
 wsclient_wait(struct wsclient *c, uint64_t timeout_ms, struct slice *ret_payload)
 {
-    uint64_t deadline_ms = now_ms() + timeout_ms;
+    uint64_t deadline_ms = ctl_now_ms() + timeout_ms;
     for (;;) { /* bound: the deadline */
         enum status st = flush_until(c, deadline_ms);
         if (st != ST_OK)

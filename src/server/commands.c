@@ -1,6 +1,8 @@
 /* Commands: see commands.h. */
 #include "server/commands.h"
 
+#include "server/commands_args.h"
+
 #include <string.h>
 
 static const struct command_info *const TABLES[] = {
@@ -47,12 +49,5 @@ command_run(struct command *command)
 bool
 command_parse_id(const char *text, uint64_t *ret_id)
 {
-    uint64_t id = 0;
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p < '0' || *p > '9' || id > 1000000)
-            return false;
-        id = id * 10 + (uint64_t)(*p - '0');
-    }
-    *ret_id = id;
-    return text[0] != '\0';
+    return command_read_number(text, ret_id) && *ret_id <= NODE_ID_MAX;
 }

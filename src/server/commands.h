@@ -32,7 +32,7 @@ extern const struct command_info COMMANDS_QUEUE[];   /* commands_queue.c */
 extern const struct command_info COMMANDS_SESSION[]; /* commands_session.c */
 
 enum command_place command_place(const struct command *command);
-/* The digits of a node's id. False: it is none. */
+/* A node's id, 1 to 1000000 (node-id). False: it is none. */
 bool command_parse_id(const char *text, uint64_t *ret_id);
 
 #endif

@@ -169,3 +169,27 @@ command_time(uint64_t ms, char ret_text[COMMAND_TIME_BYTES])
     (void)snprintf(ret_text, COMMAND_TIME_BYTES, "%.24s.%03uZ", text,
                    (unsigned)(ms % 1000));
 }
+
+void
+command_list(struct command *command, const char *name, command_put_cb *put_cb)
+{
+    const struct state *s = replica_state(command->node->replica);
+    struct command_args args;
+    struct json_writer w;
+    if (!command_read_args(command, COMMAND_QUEUE, &args))
+        return;
+    const struct queue *only = NULL;
+    if (args.queue != NULL && (only = command_find_queue(command, &args)) == NULL)
+        return;
+    json_write_begin(&w, &command->json);
+    json_object_begin(&w, NULL);
+    json_array_begin(&w, name);
+    LIST_FOREACH (node, &s->queues) {
+        const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
+        if (only == NULL || only == q)
+            put_cb(command, &w, q);
+    }
+    json_array_end(&w);
+    json_object_end(&w);
+    command_done(command);
+}

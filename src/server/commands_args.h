@@ -4,6 +4,7 @@
 #ifndef HF_SERVER_COMMANDS_ARGS_H
 #define HF_SERVER_COMMANDS_ARGS_H
 
+#include "base/json.h"
 #include "server/commands.h"
 
 enum command_option {
@@ -34,6 +35,11 @@ bool command_read_args(struct command *command,
  * is gone. */
 const struct queue *command_find_queue(struct command *command,
                                        const struct command_args *args) MUST_USE;
+/* Answers with a list named so: what put_cb adds to it for each queue, or for the one
+ * of --queue. */
+typedef void
+command_put_cb(struct command *command, struct json_writer *w, const struct queue *q);
+void command_list(struct command *command, const char *name, command_put_cb *put_cb);
 /* Fails for a status that the broker gave. */
 void
 command_fail_status(struct command *command, enum status st, const char *not_found);

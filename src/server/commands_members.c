@@ -9,6 +9,7 @@
 #include "raft/change.h"
 #include "raft/members.h"
 #include "server/commands.h"
+#include "server/commands_args.h"
 #include "server/node_members.h"
 
 #include <errno.h>
@@ -178,15 +179,15 @@ is_address(const char *text)
     for (const char *p = text; *p != '\0'; p++)
         if (*p <= ' ' || *p > '~' || *p == ',' || *p == '=')
             return false;
-    return colon != NULL && colon != text && command_parse_id(colon + 1, &port) &&
-           port > 0 && port <= 65535 && size < sizeof((struct rlog_member *)0)->address;
+    return colon != NULL && colon != text && command_read_number(colon + 1, &port) &&
+           port <= 65535 && size < sizeof((struct rlog_member *)0)->address;
 }
 
 static void
 run_add(struct command *command)
 {
     struct rlog_change change = {.wish = RLOG_WISH_VOTER};
-    bool is_good = command_parse_id(command->argv[2], &change.id) && change.id != 0;
+    bool is_good = command_parse_id(command->argv[2], &change.id);
     for (size_t i = 3; i < command->argc && is_good; i++) {
         if (strcmp(command->argv[i], "--stand-by") == 0)
             change.wish = RLOG_WISH_STANDBY;
@@ -208,7 +209,7 @@ static void
 run_remove(struct command *command)
 {
     struct rlog_change change = {.wish = RLOG_WISH_GONE};
-    if (command_parse_id(command->argv[2], &change.id) && change.id != 0)
+    if (command_parse_id(command->argv[2], &change.id))
         take_step(command, &change);
     else
         command_fail(command, EXIT_USAGE, "usage: cluster remove ID");
@@ -257,7 +258,7 @@ run_level(struct command *command)
         command_done(command);
         return;
     }
-    if (!command_parse_id(command->argv[2], &level) || level == 0) {
+    if (!command_read_number(command->argv[2], &level)) {
         command_fail(command, EXIT_USAGE, "usage: cluster level [N]");
         return;
     }
@@ -321,8 +322,7 @@ run_invite(struct command *command)
     struct bytes ca = {0};
     struct json_writer w;
     uint64_t id = 0;
-    if (!command_parse_id(command->argv[2], &id) || id == 0 ||
-        !is_address(command->argv[3])) {
+    if (!command_parse_id(command->argv[2], &id) || !is_address(command->argv[3])) {
         command_fail(command, EXIT_USAGE, "usage: cluster invite ID HOST:PORT");
         return;
     }

@@ -43,25 +43,7 @@ list_of_queue(struct command *command, struct json_writer *w, const struct queue
 static void
 run_session_list(struct command *command)
 {
-    const struct state *s = replica_state(command->node->replica);
-    struct command_args args;
-    struct json_writer w;
-    if (!command_read_args(command, COMMAND_QUEUE, &args))
-        return;
-    const struct queue *only = NULL;
-    if (args.queue != NULL && (only = command_find_queue(command, &args)) == NULL)
-        return;
-    json_write_begin(&w, &command->json);
-    json_object_begin(&w, NULL);
-    json_array_begin(&w, "sessions");
-    LIST_FOREACH (node, &s->queues) {
-        const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
-        if (only == NULL || only == q)
-            list_of_queue(command, &w, q);
-    }
-    json_array_end(&w);
-    json_object_end(&w);
-    command_done(command);
+    command_list(command, "sessions", list_of_queue);
 }
 
 static void

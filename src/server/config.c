@@ -45,7 +45,7 @@ struct key {
     }
 
 static const struct key KEYS[] = {
-    NUMBER_KEY("node-id", node_id, 1, 1000000, true),
+    NUMBER_KEY("node-id", node_id, 1, NODE_ID_MAX, true),
     TEXT_KEY("cluster-token", cluster_token, true),
     {"initial-cluster", KEY_MEMBERS, offsetof(struct config, initial_cluster), 0, 0,
      true},

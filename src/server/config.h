@@ -10,6 +10,7 @@
 #include "raft/rlog.h"
 
 #define CONFIG_LISTEN_MAX   8
+#define NODE_ID_MAX         1000000
 #define CONFIG_BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 
 struct config {
