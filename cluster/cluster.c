@@ -22,6 +22,7 @@
 static_assert(CLUSTER_RELAY_KEY_BYTES == FRAME_RELAY_KEY, "relay key sizes differ");
 static_assert(CLUSTER_FRAME_USER == FRAME_USER_FIRST, "kinds differ");
 static_assert(CLUSTER_FEATURE_BLANK == FRAME_FEATURE_BLANK, "features differ");
+static_assert(CLUSTER_FEATURE_NEW == FRAME_FEATURE_NEW, "features differ");
 static_assert(RLOG_MEMBERS_MAX <= LIMIT_PEERS, "more members than peers");
 
 struct cluster {
@@ -71,6 +72,24 @@ is_of_another_backup(const struct cluster *c, const struct frame_hello *hello)
     return own != 0 && other != 0 && own != other;
 }
 
+static void add_peer(struct cluster *c, const struct rlog_member *member);
+
+/* One that knows later members than this node, and is one of them, as it seems. */
+static struct peer *
+take_guest(struct cluster *c, const struct frame_hello *hello)
+{
+    struct rlog_member guest = {.id = hello->node};
+    if (hello->members_index <= c->own.members_index ||
+        hello->cluster_address[0] == '\0' || c->peer_count == LIMIT_PEERS)
+        return NULL;
+    memcpy(guest.address, hello->cluster_address, sizeof guest.address);
+    log_event(LOG_INFO, "peer.guest",
+              "peer=%" PRIu64 " address=%s members_index=%" PRIu64, guest.id,
+              log_quote(guest.address), hello->members_index);
+    add_peer(c, &guest);
+    return find_peer(c, hello->node);
+}
+
 static enum frame_refusal
 on_hello(void *ctx, const struct frame_hello *hello)
 {
@@ -81,14 +100,17 @@ on_hello(void *ctx, const struct frame_hello *hello)
         return FRAME_REFUSE_OWN_ID;
     struct peer *p = find_peer(c, hello->node);
     if (p == NULL)
-        return (c->own.features & FRAME_FEATURE_BLANK) != 0 ? FRAME_REFUSE_NEW
-                                                            : FRAME_REFUSE_UNKNOWN;
+        p = take_guest(c, hello);
+    if (p == NULL)
+        return FRAME_REFUSE_UNKNOWN;
     if ((hello->features & FRAME_FEATURE_BLANK) != 0 &&
         has_voter(&c->members, hello->node))
         return FRAME_REFUSE_BLANK;
     if (is_of_another_backup(c, hello))
         return FRAME_REFUSE_ORIGIN;
     peer_learn(p, hello);
+    if (c->callbacks.met_cb != NULL)
+        c->callbacks.met_cb(c->callbacks.ctx, hello->node);
     return FRAME_REFUSE_NONE;
 }
 
@@ -177,7 +199,8 @@ cluster_set_members(struct cluster *c, const struct rlog_members *members)
     for (uint32_t i = c->peer_count; i-- > 0;) {
         struct peer *p = c->peers[i];
         uint64_t id = peer_id(p);
-        if (rlog_members_find(members, id) != NULL)
+        if (rlog_members_find(members, id) != NULL ||
+            peer_info(p)->members_index > c->own.members_index)
             continue;
         log_event(LOG_INFO, "peer.removed", "peer=%" PRIu64, id);
         c->peers[i] = c->peers[--c->peer_count];
@@ -217,6 +240,13 @@ cluster_set_features(struct cluster *c, uint64_t features)
 {
     c->own.features = features;
     frame_hello_set_features(c->hello.data, features);
+}
+
+void
+cluster_set_members_index(struct cluster *c, uint64_t index)
+{
+    c->own.members_index = index;
+    frame_hello_set_members_index(c->hello.data, index);
 }
 
 uint32_t
@@ -344,6 +374,10 @@ introduce(struct cluster *c, const struct cluster_options *options)
         return ST_INVALID;
     }
     memcpy(c->own.client_address, options->client_address, length + 1);
+    if (options->cluster_address != NULL &&
+        strlen(options->cluster_address) < sizeof c->own.cluster_address)
+        memcpy(c->own.cluster_address, options->cluster_address,
+               strlen(options->cluster_address) + 1);
     if (RAND_bytes(c->own.relay_key, sizeof c->own.relay_key) != 1) {
         log_event(LOG_ERROR, "cluster.open", "cause=no_random_bytes");
         return ST_IO;

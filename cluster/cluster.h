@@ -42,6 +42,7 @@ struct cluster;
 
 /* What a node says of itself in its hello. */
 #define CLUSTER_FEATURE_BLANK          1u /* made to join, and it has nothing yet */
+#define CLUSTER_FEATURE_NEW            2u /* it has only what data init made */
 /* The highest level of records that it reads; a node that says none reads 1. */
 #define CLUSTER_FEATURE_LEVEL(level)   ((uint64_t)(level) << 8)
 /* What its data were restored from: two nodes that say something else do not talk. 0:
@@ -56,13 +57,17 @@ struct cluster_peer_info {
     bool is_connected;                          /* we can send to it */
     uint32_t version;                           /* of its protocol */
     uint64_t features;                          /* CLUSTER_FEATURE bits */
-    uint8_t refusal; /* of our last try: enum frame_refusal */
+    uint64_t members_index; /* of the committed members that it knew at its hello */
+    uint8_t refusal;        /* of our last try: enum frame_refusal */
 };
 
 struct cluster_callbacks {
     /* A frame of kind 1..31 or >= CLUSTER_FRAME_USER. body is borrowed, never NULL.
      * Anything but ST_OK closes the connection. */
     enum status (*frame_cb)(void *ctx, uint64_t peer, uint8_t kind, struct blob *body);
+    /* A peer has said who it is (cluster_peer()), before any frame of it. May be NULL.
+     */
+    void (*met_cb)(void *ctx, uint64_t peer);
     /* We can send to peer. */
     void (*up_cb)(void *ctx, uint64_t peer);
     /* Once for each up_cb, but not for a peer that cluster_set_members() removed.
@@ -76,8 +81,9 @@ struct cluster_callbacks {
 struct cluster_options {
     uint64_t id;
     uint8_t cluster_id[16];
-    const char *listen_address; /* host:port, [v6]:port */
-    const char *client_address; /* told to the peers */
+    const char *listen_address;  /* host:port, [v6]:port */
+    const char *client_address;  /* told to the peers */
+    const char *cluster_address; /* the same: where they may dial this node; or NULL */
     const char *ca_file;
     const char *cert_file;
     const char *key_file;
@@ -98,10 +104,14 @@ void cluster_close(struct cluster *c, void (*closed_cb)(void *ctx), void *ctx);
 /* The members from now on, with a vote or not; this node among them or not makes no
  * difference. Who is gone is cut off in both directions, who is new is dialled. Who has
  * a vote and says that it has nothing is refused: it does not know what it has voted
- * and stored. */
+ * and stored. A node that is not a member, but knows members of a later entry than this
+ * one does, is a guest: it may be the leader that has that entry for us. It is dialled,
+ * and stays until this node knows as much. */
 void cluster_set_members(struct cluster *c, const struct rlog_members *members);
-/* What it says of itself from now on, on new connections. */
+/* What it says of itself from now on, on new connections: features, and the index of
+ * the entry with the committed members that it knows. */
 void cluster_set_features(struct cluster *c, uint64_t features);
+void cluster_set_members_index(struct cluster *c, uint64_t index);
 /* Reads the certificate files again; the old ones stay when the new ones are bad. */
 enum status cluster_reload_certificates(struct cluster *c) MUST_USE;
 

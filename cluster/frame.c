@@ -77,12 +77,23 @@ frame_hello_put(struct bytes *out, const struct frame_hello *hello)
     bytes_put(out, hello->relay_key, sizeof hello->relay_key);
     bytes_put_u16(out, (uint16_t)length);
     bytes_put(out, hello->client_address, length);
+    bytes_put_u64(out, hello->members_index);
+    length = strnlen(hello->cluster_address, FRAME_ADDRESS_MAX - 1);
+    bytes_put_u16(out, (uint16_t)length);
+    bytes_put(out, hello->cluster_address, length);
 }
 
 void
 frame_hello_set_features(uint8_t *hello, uint64_t features)
 {
     put_u64(hello + HELLO_FEATURES, features);
+}
+
+void
+frame_hello_set_members_index(uint8_t *hello, uint64_t index)
+{
+    put_u64(hello + FRAME_HELLO_BYTES_MIN + get_u16(hello + FRAME_HELLO_BYTES_MIN - 2),
+            index);
 }
 
 /* An address goes into log lines and relays: printable ASCII only. */
@@ -93,6 +104,20 @@ is_printable(struct slice text)
         if (text.data[i] <= 0x20 || text.data[i] >= 0x7f)
             return false;
     }
+    return true;
+}
+
+static bool
+read_address(struct reader *r, char out[FRAME_ADDRESS_MAX])
+{
+    uint16_t length = read_u16(r);
+    if (r->bad || length >= FRAME_ADDRESS_MAX)
+        return false;
+    struct slice address = read_slice(r, length);
+    if (r->bad || !is_printable(address))
+        return false;
+    if (length > 0)
+        memcpy(out, address.data, length);
     return true;
 }
 
@@ -116,14 +141,13 @@ frame_hello_read(struct slice body, struct frame_hello *ret_hello)
         return ST_VERSION;
     }
     read_copy(&r, hello.relay_key, sizeof hello.relay_key);
-    uint16_t length = read_u16(&r);
-    if (r.bad || length >= FRAME_ADDRESS_MAX)
+    if (!read_address(&r, hello.client_address))
         return ST_INVALID;
-    struct slice address = read_slice(&r, length);
-    if (r.bad || !is_printable(address))
-        return ST_INVALID;
-    if (length > 0)
-        memcpy(hello.client_address, address.data, length);
+    if (reader_left(&r) >= sizeof hello.members_index + 2) {
+        hello.members_index = read_u64(&r);
+        if (!read_address(&r, hello.cluster_address))
+            return ST_INVALID;
+    }
     *ret_hello = hello;
     return ST_OK;
 }
@@ -132,7 +156,7 @@ enum frame_refusal
 frame_refusal_read(struct slice body)
 {
     if (body.size != 1 || body.data[0] < FRAME_REFUSE_VERSION ||
-        body.data[0] > FRAME_REFUSE_NEW)
+        body.data[0] > FRAME_REFUSE_ORIGIN)
         return FRAME_REFUSE_HELLO;
     return (enum frame_refusal)body.data[0];
 }
@@ -155,8 +179,6 @@ frame_refusal_name(enum frame_refusal refusal)
         return "certificate is of another node";
     case FRAME_REFUSE_HELLO:
         return "malformed hello";
-    case FRAME_REFUSE_NEW:
-        return "it is new, and its initial-cluster does not name this node";
     case FRAME_REFUSE_BLANK:
         return "a voter without its data: remove it from the cluster, then add it "
                "again";

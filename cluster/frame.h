@@ -16,6 +16,7 @@
  *   0      4    "HFcl"
  *   4      4    protocol version
  *   8      8    feature bits: 0: it has nothing yet (it was made to join);
+ *               1: it has only what data init made;
  *               8 to 15: the highest level of records that it reads, 0 = 1;
  *               32 to 63: what its data were restored from, 0 = they were not
  *   16     16   cluster id
@@ -23,7 +24,12 @@
  *   40     32   relay key
  *   72     2    n: bytes of the client address, at most 127
  *   74     n    client address, host:port, no NUL inside
- *   74+n   ...  what later versions add; ignored
+ *   74+n   8    index of the entry that holds the members that it knows as committed
+ *   82+n   2    m: bytes of the address of its cluster listener, at most 127
+ *   84+n   m    that address
+ *   ...    ...  what later versions add; ignored
+ *
+ * A hello of the first version ends at 74+n.
  *
  * Refusal (kind 34), instead of the answering hello: one byte, enum frame_refusal. */
 #ifndef HF_CLUSTER_FRAME_H
@@ -41,6 +47,7 @@
 #define FRAME_ADDRESS_MAX     128 /* with the final NUL */
 
 #define FRAME_FEATURE_BLANK        1u
+#define FRAME_FEATURE_NEW          2u
 #define FRAME_FEATURE_LEVEL_SHIFT  8
 #define FRAME_FEATURE_LEVEL_MASK   0xffu
 #define FRAME_FEATURE_ORIGIN_SHIFT 32
@@ -65,7 +72,6 @@ enum frame_refusal {
     FRAME_REFUSE_HELLO = 6,   /* malformed */
     FRAME_REFUSE_BLANK = 7,   /* a voter that has lost its data and does not know it */
     FRAME_REFUSE_ORIGIN = 8,  /* restored from another backup */
-    FRAME_REFUSE_NEW = 9,     /* not a member that it knows, but it is new itself */
 };
 
 struct frame_head {
@@ -81,6 +87,8 @@ struct frame_hello {
     uint64_t node;
     uint8_t relay_key[FRAME_RELAY_KEY];
     char client_address[FRAME_ADDRESS_MAX];
+    uint64_t members_index;
+    char cluster_address[FRAME_ADDRESS_MAX]; /* "": not told */
 };
 
 /* True for kinds that are handed on to the frame callback. */
@@ -105,8 +113,9 @@ void frame_put(struct bytes *out, uint8_t kind, struct slice body);
 
 /* Appends the body of a hello. client_address is cut at 127 bytes by its type. */
 void frame_hello_put(struct bytes *out, const struct frame_hello *hello);
-/* Other features in the body of a hello that was put. */
+/* Other values in the body of a hello that was put. */
 void frame_hello_set_features(uint8_t *hello, uint64_t features);
+void frame_hello_set_members_index(uint8_t *hello, uint64_t index);
 /* ST_INVALID: not a hello. ST_VERSION: of a version that we do not speak (version and
  * node are then set all the same, for the log line). */
 enum status frame_hello_read(struct slice body, struct frame_hello *ret_hello) MUST_USE;

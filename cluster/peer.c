@@ -475,8 +475,8 @@ peer_learn(struct peer *p, const struct frame_hello *hello)
     p->info.features = hello->features;
     p->info.refusal = FRAME_REFUSE_NONE;
     memcpy(p->info.relay_key, hello->relay_key, sizeof p->info.relay_key);
-    memcpy(p->info.client_address, hello->client_address,
-           sizeof p->info.client_address);
+    p->info.members_index = hello->members_index;
+    memcpy(p->info.client_address, hello->client_address, FRAME_ADDRESS_MAX);
 }
 
 void

@@ -102,7 +102,11 @@ disk_open_directory(struct disk *d, struct disk_error *e)
         fstatat(d->dir_fd, "meta-2", &stat, 0) != 0)
         is_there = false;
     if (!is_there) {
-        disk_error_set(e, "%s: no data here; run: holdfastctl data init", d->dir);
+        disk_error_set(
+            e,
+            "%s: no data here; in a new cluster run: holdfastctl data init; if it was "
+            "a member: not data init, see REPLACING in holdfast-cluster(7)",
+            d->dir);
         return ST_NOTFOUND;
     }
     return ST_OK;
@@ -310,6 +314,13 @@ bool
 disk_is_rejoining(const struct disk *d)
 {
     return d->meta.rejoin != DISK_REJOIN_NONE;
+}
+
+enum status
+disk_distrust(struct disk *d)
+{
+    d->meta.rejoin = DISK_REJOIN_WAITING;
+    return disk_write_meta(d);
 }
 
 bool

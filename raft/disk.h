@@ -112,10 +112,10 @@ enum status disk_close(struct disk *d, bool is_clean);
 struct rlog_disk *disk_rlog(struct disk *d);
 /* The machine crashed since the last clean stop: rlog_options.is_crashed. */
 bool disk_is_crashed(const struct disk *d);
-/* The log was set aside, and what this node had acknowledged is not all here again:
- * rlog_options.is_rejoining. */
+/* The log was set aside, and what had been acknowledged is not all here again. */
 bool disk_is_rejoining(const struct disk *d);
 bool disk_is_joining(const struct disk *d); /* the same, since disk_join() */
+enum status disk_distrust(struct disk *d);  /* is_rejoining from now on; durable */
 /* Where the last read that gave ST_CORRUPT found damage; borrowed. */
 const struct disk_error *disk_damage(const struct disk *d);
 

@@ -67,7 +67,11 @@ disk_read_meta(struct disk *d, struct disk_error *e)
             return st[i];
         }
     if (st[0] == ST_NOTFOUND && st[1] == ST_NOTFOUND) {
-        disk_error_set(e, "%s: no data here; run: holdfastctl data init", d->dir);
+        disk_error_set(
+            e,
+            "%s: no data here; in a new cluster run: holdfastctl data init; if it was "
+            "a member: not data init, see REPLACING in holdfast-cluster(7)",
+            d->dir);
         return ST_NOTFOUND;
     }
     if (st[0] != ST_OK && st[1] != ST_OK) {

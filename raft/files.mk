@@ -8,7 +8,7 @@ raft_librlog_a_SOURCES = \
 	raft/heap.c \
 	raft/members.c raft/members.h \
 	raft/rlog.c raft/rlog.h \
-	raft/rlog_disk.h raft/rlog_int.h raft/rlog_parts.h raft/rlog_state.h raft/rlog_types.h \
+	raft/rlog_disk.h raft/rlog_int.h raft/rlog_members.h raft/rlog_parts.h raft/rlog_state.h raft/rlog_types.h \
 	raft/rlog_elect.c \
 	raft/rlog_gate.c \
 	raft/rlog_offer.c \

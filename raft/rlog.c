@@ -3,6 +3,7 @@
 #include "raft/rlog.h"
 
 #include "raft/rlog_int.h"
+#include "raft/rlog_members.h"
 #include "raft/rlog_room.h"
 
 #include "base/mem.h"

@@ -142,9 +142,7 @@ enum status rlog_snapshot_read(struct rlog *r,
                                struct blob **ret_piece) MUST_USE;
 
 void rlog_get_status(const struct rlog *r, struct rlog_status *ret_status);
-/* The latest committed configuration; the latest one, committed or not (its index; 0:
- * there is none yet); a number that changes with that. */
+/* The latest committed configuration. */
 void rlog_get_members(const struct rlog *r, struct rlog_members *ret_members);
-uint64_t rlog_newest_members(const struct rlog *r, struct rlog_members *ret_members);
-uint64_t rlog_members_stamp(const struct rlog *r);
+
 #endif

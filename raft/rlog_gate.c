@@ -14,6 +14,7 @@
  * term, so it would count for ever what is gone. It notices when the peer, on a new
  * link, says where its log ends. */
 #include "raft/rlog_int.h"
+#include "raft/rlog_members.h"
 
 #include <assert.h>
 #include <string.h>
@@ -35,6 +36,29 @@ rlog_gate_close(struct rlog *r)
     r->gate.deadline_ms = UINT64_MAX;
     extend_grace(r);
     r->gate.told_ms = r->now_ms;
+}
+
+uint64_t
+rlog_members_committed(const struct rlog *r)
+{
+    return r->members_index;
+}
+
+bool
+rlog_is_new(const struct rlog *r)
+{
+    return !r->is_stopped && !r->options.is_rejoining && r->snapshot.index == 0 &&
+           r->log.last <= 1 && raft_current_term(&r->raft) <= 1;
+}
+
+bool
+rlog_distrust(struct rlog *r)
+{
+    if (!rlog_is_new(r))
+        return false;
+    r->options.is_rejoining = true;
+    rlog_gate_close(r);
+    return true;
 }
 
 static bool

@@ -146,6 +146,14 @@ read_current(char *out, size_t size)
     (void)fclose(f);
 }
 
+bool
+context_is_in_use(void)
+{
+    char name[NAME_MAX_BYTES + 1] = "";
+    read_current(name, sizeof name);
+    return name[0] != '\0';
+}
+
 enum ctl_exit
 context_load(const struct options *o, const char *name, struct context *ret_context)
 {

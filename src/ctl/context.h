@@ -21,6 +21,8 @@ enum ctl_exit context_load(const struct options *o,
                            const char *name,
                            struct context *ret_context) MUST_USE;
 
+bool context_is_in_use(void);
+
 enum ctl_exit ctl_context_list(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_context_show(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_context_use(const struct options *o, int argc, char **argv);

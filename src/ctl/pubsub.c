@@ -5,6 +5,7 @@
 #include "ctl/login.h"
 #include "ctl/publish.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,8 @@ ctl_pub(const struct options *o, int argc, char **argv)
     return code;
 }
 
-static void
+/* False: standard output did not take it. */
+static bool
 print_message(const struct options *o, struct slice frame, const struct json_object *m)
 {
     const struct json_member *body = json_find(m, "body");
@@ -116,8 +118,8 @@ print_message(const struct options *o, struct slice frame, const struct json_obj
         (void)fputc('\n', stdout);
         bytes_fini(&raw);
     }
-    (void)fflush(stdout);
     bytes_fini(&text);
+    return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 static void
@@ -150,9 +152,11 @@ take_frame(const struct options *o,
         *ret_code = ctl_fail(o, CTL_FAILED, "what the server sent cannot be read");
     } else if (reply_has(&m, "body")) {
         is_message = !has_enough;
-        if (is_message)
-            print_message(o, frame, &m);
-        if (is_message && !o->has_no_ack && !o->is_copy) {
+        if (is_message && !print_message(o, frame, &m))
+            *ret_code = ctl_fail(o, CTL_FAILED,
+                                 "standard output: %s: the message is not acknowledged",
+                                 strerror(errno));
+        else if (is_message && !o->has_no_ack && !o->is_copy) {
             send_ack(c, &m);
             (*unanswered)++;
         }

@@ -1,10 +1,12 @@
 /* Run: a command line from its words to its exit code. */
 #include "ctl/commands.h"
+#include "ctl/context.h"
 #include "ctl/control_client.h"
 #include "ctl/table.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define QUESTION_BYTES 256
@@ -43,6 +45,23 @@ is_over_wss(const struct options *o, const struct ctl_command *c)
     return (o->given & OPT(SOCKET)) == 0 && (o->given & (OPT(URL) | OPT(CONTEXT))) != 0;
 }
 
+/* A context is in use, and the line does not say which way is meant: what was looked at
+ * through the context could be another queue than the one here. */
+static enum ctl_exit
+check_way(const struct options *o, const struct ctl_command *c)
+{
+    bool is_both = (c->ways & ON_WSS) != 0 && (c->ways & ON_SOCKET) != 0;
+    const char *url = getenv("HOLDFAST_URL");
+    if (!is_both || (o->given & (OPT(SOCKET) | OPT(URL) | OPT(CONTEXT))) != 0 ||
+        ((url == NULL || url[0] == '\0') && !context_is_in_use()))
+        return CTL_DONE;
+    return ctl_fail(
+        o, CTL_USAGE,
+        "which queue? A context or HOLDFAST_URL is in use, and '%s %s' works "
+        "on this node too: give --socket PATH, --url or --context",
+        c->noun, c->verb != NULL ? c->verb : "");
+}
+
 static bool
 is_agreed(const struct options *o, const struct ctl_command *c, const char *first)
 {
@@ -68,6 +87,8 @@ run_command(const struct options *o,
     enum ctl_exit code = check_options(o, c);
     if (code == CTL_DONE)
         code = check_arguments(o, c, argc - used);
+    if (code == CTL_DONE)
+        code = check_way(o, c);
     if (code != CTL_DONE)
         return code;
     if (!is_agreed(o, c, argc > used ? argv[used] : NULL))

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "raft/change.h"
 #include "raft/members.h"
+#include "raft/rlog_members.h"
 #include "server/commands.h"
 #include "server/commands_args.h"
 #include "server/node_members.h"

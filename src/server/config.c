@@ -3,6 +3,7 @@
 #include "server/config.h"
 
 #include "base/mem.h"
+#include "cluster/address.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 
 enum key_type {
     KEY_TEXT,
+    KEY_ADDRESS, /* host:port */
     KEY_NUMBER,
     KEY_LISTEN,
     KEY_MEMBERS,
@@ -52,7 +54,8 @@ static const struct key KEYS[] = {
     TEXT_KEY("data-dir", data_dir, true),
     {"client-listen", KEY_LISTEN, offsetof(struct config, client_listen), 0, 0, true},
     TEXT_KEY("client-advertise", client_advertise, false),
-    TEXT_KEY("cluster-listen", cluster_listen, true),
+    {"cluster-listen", KEY_ADDRESS, offsetof(struct config, cluster_listen), 0, 0,
+     true},
     TEXT_KEY("http-listen", http_listen, false),
     TEXT_KEY("control-socket", control_socket, false),
     TEXT_KEY("client-cert", client_cert, true),
@@ -132,6 +135,13 @@ trim(char *item)
     return item;
 }
 
+static bool
+is_address(const char *text)
+{
+    struct address address;
+    return address_parse(text, &address) == ST_OK;
+}
+
 /* "1=host:port,2=host:port": appends. */
 static bool
 parse_members(struct rlog_members *members, char *text)
@@ -145,8 +155,8 @@ parse_members(struct rlog_members *members, char *text)
             return false;
         *equals = '\0';
         const char *address = trim(equals + 1);
-        if (!parse_number(trim(item), &m.id) || m.id == 0 ||
-            strchr(address, ':') == NULL || strlen(address) >= sizeof m.address)
+        if (!parse_number(trim(item), &m.id) || m.id == 0 || !is_address(address) ||
+            strlen(address) >= sizeof m.address)
             return false;
         for (uint32_t i = 0; i < members->count; i++)
             if (members->members[i].id == m.id)
@@ -164,7 +174,7 @@ parse_listen(struct config *c, char *text)
     char *item;
     while ((item = strsep(&rest, ",")) != NULL) { /* bound: the line */
         item = trim(item);
-        if (strchr(item, ':') == NULL || c->client_listen_count == CONFIG_LISTEN_MAX)
+        if (!is_address(item) || c->client_listen_count == CONFIG_LISTEN_MAX)
             return false;
         c->client_listen[c->client_listen_count++] = copy_text(item);
     }
@@ -178,10 +188,12 @@ set_key(struct reading *r, const struct key *key, const char *value)
     char *scratch = copy_text(value);
     bool is_good = true;
     switch (key->type) {
+    case KEY_ADDRESS:
     case KEY_TEXT:
+        is_good = key->type != KEY_ADDRESS || is_address(value);
         mem_free(*(char **)field);
         *(char **)field = copy_text(value);
-        is_good = value[0] != '\0' || !key->is_required;
+        is_good = is_good && (value[0] != '\0' || !key->is_required);
         break;
     case KEY_NUMBER:
         is_good = parse_number(value, field) && *(uint64_t *)field >= key->least &&
@@ -269,6 +281,11 @@ fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size
             return ST_INVALID;
         }
     complete_http_listen(c);
+    if (c->http_listen != NULL && !is_address(c->http_listen)) {
+        (void)snprintf(error, error_size, "%s: http-listen: bad value '%s'", c->file,
+                       c->http_listen);
+        return ST_INVALID;
+    }
     set_default(&c->client_advertise, c->client_listen[0]);
     if (c->control_socket == NULL) {
         size_t size = strlen(c->data_dir) + sizeof "/control.sock";
@@ -375,7 +392,7 @@ config_free(struct config *c)
     if (c == NULL)
         return;
     for (size_t i = 0; i < KEY_COUNT; i++)
-        if (KEYS[i].type == KEY_TEXT)
+        if (KEYS[i].type == KEY_TEXT || KEYS[i].type == KEY_ADDRESS)
             mem_free(*(char **)(void *)((char *)c + KEYS[i].offset));
     for (size_t i = 0; i < c->client_listen_count; i++)
         mem_free(c->client_listen[i]);

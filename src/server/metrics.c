@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "server/node.h"
+#include "server/node_members.h"
 
 #include <assert.h>
 #include <string.h>
@@ -123,6 +124,7 @@ metrics_take(struct node *n)
     rlog_get_members(replica_rlog(n->replica), &m->members);
     m->is_relaying = n->route.route == NET_RELAY;
     m->is_stopping = n->stop_until_ms != 0;
+    m->membership = node_membership(n);
     m->client_certificate_s = (int64_t)net_certificate_expires_secs(n->net);
     m->cluster_certificate_s = cluster_certificate_expires_s(n->cluster);
     for (unsigned code = BROKER_CODE_FIRST; code < BROKER_CODE_END; code++)
@@ -146,6 +148,10 @@ metrics_not_ready(const struct metrics *m)
     const struct rlog_status *log = &m->replica.log;
     if (m->is_stopping)
         return "the node is stopping";
+    if (m->membership != NULL && strcmp(m->membership, "joining") == 0)
+        return "this node is new and was not taken in yet: holdfastctl cluster add";
+    if (m->membership != NULL && strcmp(m->membership, "removed") == 0)
+        return "this node was removed from the cluster";
     if (log->is_gated)
         return "the restart gate is closed: this node waits for a leader";
     if (log->leader == 0)

@@ -61,6 +61,7 @@ struct metrics {
     struct rlog_members members;
     bool is_relaying;
     bool is_stopping;
+    const char *membership;       /* node_membership(); a literal */
     int64_t client_certificate_s; /* UNIX time at which it ends */
     int64_t cluster_certificate_s;
     uint64_t refusals[BROKER_CODE_END - BROKER_CODE_FIRST];

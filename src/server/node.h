@@ -51,6 +51,7 @@ struct node {
     struct mail *mail; /* taken out of the box, not yet handled */
     struct net_target route;
     uint64_t members_stamp; /* of those that cluster knows */
+    uint64_t members_committed;
     uint64_t
         members_at_ms; /* when the others' refusals and levels are looked at next */
     bool is_removed;   /* the others turn it away */

@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 #include "queue/salvage.h"
+#include "raft/members.h"
+#include "raft/rlog_members.h"
 #include "server/control.h"
 #include "server/known_logins.h"
 #include "server/node_members.h"
@@ -119,6 +121,14 @@ frame_cb(void *ctx, uint64_t peer, uint8_t kind, struct blob *body)
     if (kind == KNOWN_LOGINS_FRAME)
         return auth_learn(n->auth, peer, blob_slice(body));
     return replica_receive(n->replica, peer, kind, body, node_now_ms());
+}
+
+static void
+met_cb(void *ctx, uint64_t peer)
+{
+    struct node *n = ctx;
+    if (!n->is_failed && n->cluster != NULL)
+        node_met_peer(n, peer);
 }
 
 static void
@@ -265,6 +275,7 @@ open_cluster(struct node *n)
     };
     const struct cluster_callbacks callbacks = {
         .frame_cb = frame_cb,
+        .met_cb = met_cb,
         .up_cb = up_cb,
         .down_cb = down_cb,
         .ctx = n,
@@ -272,6 +283,8 @@ open_cluster(struct node *n)
     config_cluster_id(c, options.cluster_id);
     node_members(n, &options.members);
     n->members_stamp = rlog_members_stamp(replica_rlog(n->replica));
+    const struct rlog_member *self = rlog_members_find(&options.members, c->node_id);
+    options.cluster_address = self != NULL ? self->address : c->cluster_listen;
     return cluster_open(&n->loop, &options, &callbacks, &n->cluster);
 }
 

@@ -4,6 +4,7 @@
 #include "cluster/frame.h"
 #include "queue/level.h"
 #include "raft/members.h"
+#include "raft/rlog_members.h"
 #include "server/known_logins.h"
 
 #include <stdio.h>
@@ -30,7 +31,8 @@ uint64_t
 node_features(const struct node *n)
 {
     return CLUSTER_FEATURE_LEVEL(HF_LEVEL_NOW) | CLUSTER_FEATURE_ORIGIN(n->origin) |
-           (is_blank(n) ? CLUSTER_FEATURE_BLANK : 0);
+           (is_blank(n) ? CLUSTER_FEATURE_BLANK : 0) |
+           (rlog_is_new(replica_rlog(n->replica)) ? CLUSTER_FEATURE_NEW : 0);
 }
 
 static void
@@ -52,11 +54,15 @@ follow_members(struct node *n)
 {
     struct rlog_members members;
     uint64_t stamp = rlog_members_stamp(replica_rlog(n->replica));
-    if (stamp == n->members_stamp)
+    uint64_t committed = rlog_members_committed(replica_rlog(n->replica));
+    if (stamp == n->members_stamp && committed == n->members_committed)
         return;
-    n->members_stamp = stamp;
     node_members(n, &members);
-    log_members(&members);
+    if (stamp != n->members_stamp)
+        log_members(&members);
+    n->members_stamp = stamp;
+    n->members_committed = committed;
+    cluster_set_members_index(n->cluster, committed);
     cluster_set_members(n->cluster, &members);
     cluster_set_features(n->cluster, node_features(n));
     n->is_route_dirty = true;
@@ -150,6 +156,7 @@ node_watch_members(struct node *n, uint64_t now_ms)
     if (now_ms < n->members_at_ms)
         return;
     n->members_at_ms = now_ms + LOOK_EVERY_MS;
+    cluster_set_features(n->cluster, node_features(n)); /* no longer new */
     watch_removal(n);
     node_raise_first_level(n);
 }
@@ -165,6 +172,28 @@ node_membership(const struct node *n)
     if (self == NULL || n->is_removed)
         return "removed";
     return self->is_voter ? "voter" : "stand-by";
+}
+
+void
+node_met_peer(struct node *n, uint64_t peer)
+{
+    struct cluster_peer_info info;
+    if (cluster_peer(n->cluster, peer, &info) != ST_OK ||
+        (info.features & (CLUSTER_FEATURE_NEW | CLUSTER_FEATURE_BLANK)) != 0 ||
+        !rlog_distrust(replica_rlog(n->replica)))
+        return;
+    log_event(LOG_WARN, "log.distrusted", "peer=%llu what=%s consequence=%s",
+              (unsigned long long)peer,
+              log_quote("this node has only what data init made, and the cluster has "
+                        "more"),
+              log_quote("no vote before all is here"));
+    cluster_set_features(n->cluster, node_features(n));
+    if (disk_distrust(n->disk) != ST_OK) {
+        log_event(LOG_ERROR, "node.fatal", "what=%s consequence=exiting",
+                  log_quote("meta cannot be written"));
+        n->is_failed = true;
+        uv_stop(&n->loop);
+    }
 }
 
 static void

@@ -7,6 +7,9 @@
 
 /* Whom to dial, in the beginning and later; 0 entries known: initial-cluster. */
 void node_members(const struct node *n, struct rlog_members *ret_members);
+/* A peer has said who it is. If it has more than data init made and this node has not,
+ * this may be a voter that lost its disk: it gets all before it votes again. */
+void node_met_peer(struct node *n, uint64_t peer);
 /* Logins that were verified here, to those nodes that understand it: once a turn what
  * is new, and all of them to one that came up. */
 void node_tell_new_logins(struct node *n);

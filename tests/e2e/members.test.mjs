@@ -2,10 +2,10 @@
 // what is left of a lost majority. tests/drills/members has the changes under load.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, root, until } from "./lib.mjs";
+import { Cluster, root, sleep, until } from "./lib.mjs";
 
 let cluster;
 before(async () => {
@@ -88,6 +88,55 @@ test("an invitation says what a new node needs; a configuration that does not fi
   assert.ok(!existsSync(join(cluster.dir, "node4", "data")), "nothing was made");
 });
 
+/** Runs a node that local-cluster would wait for in vain. */
+function runNode(dir) {
+  const child = spawn(server, ["--config", join(dir, "holdfast.conf")], { stdio: ["ignore", "ignore", "pipe"] });
+  child.text = "";
+  child.stderr.on("data", (d) => { child.text += d; });
+  return child;
+}
+
+test("a voter with a wiped disk has no vote before it has everything, also when its directory was made anew", async () => {
+  const c = await Cluster.up({ nodes: 3 });
+  const children = [];
+  try {
+    await c.waitLeader();
+    const ask = (id, ...args) => run("--socket", c.info.nodes.find((n) => n.id === id).socket, ...args).out;
+    const dir = (id) => c.info.nodes.find((n) => n.id === id).dir;
+    c.run("kill", "1");
+    await c.waitLeader(1);
+    const publisher = await c.client("publisher", { node: 1 });
+    for (let i = 0; i < 5; i++) assert.equal((await publisher.ask({ body: `kept ${i}`, durability: 2 })).status, "Success.");
+    c.run("kill", "2");
+    c.run("kill", "3");
+    rmSync(join(dir(2), "data"), { recursive: true });
+    assert.equal(run("data", "init", "--config", join(dir(2), "holdfast.conf")).code, 0);
+    for (const id of [1, 2]) children.push(runNode(dir(id)));
+    // Node 1 lacks the five messages; with the vote of 2 it would lead without them.
+    await until(() => children[1].text.includes("event=log.distrusted"), 20000);
+    const until_ = performance.now() + 4000; // several election timeouts
+    while (performance.now() < until_) {
+      assert.notEqual(ask(1, "cluster", "status").role, "leader");
+      assert.equal(ask(2, "cluster", "status").rejoining, true);
+      await sleep(200);
+    }
+    children.push(runNode(dir(3)));
+    const leads = await until(() => [1, 2, 3].find((id) => ask(id, "cluster", "status").serving), 30000);
+    assert.equal(leads, 3);
+    await until(() => ask(2, "cluster", "status").gate === "open", 20000);
+    const subscriber = await c.client("subscriber", { node: 2, capacity: 10 });
+    const got = new Set();
+    while (got.size < 5) got.add((await subscriber.message()).body);
+    await until(() => {
+      const [a, b, d] = [1, 2, 3].map((id) => ask(id, "cluster", "digest"));
+      return a.applied_index === b.applied_index && b.applied_index === d.applied_index && a.digest === b.digest && b.digest === d.digest;
+    }, 20000);
+  } finally {
+    for (const child of children) child.kill("SIGKILL");
+    c.down();
+  }
+});
+
 test("without a quorum a change is refused by a deadline; what is left can go on alone", async () => {
   const publisher = await cluster.client("publisher");
   for (let i = 0; i < 20; i++) assert.equal((await publisher.ask({ body: `kept ${i}`, durability: 2 })).status, "Success.");
@@ -116,9 +165,7 @@ test("without a quorum a change is refused by a deadline; what is left can go on
   while (got.size < 20) got.add((await subscriber.message()).body);
   assert.ok(got.has("kept 0") && got.has("kept 19"));
   // The others' old disks are those of another cluster now: they are turned away.
-  const back = spawn(server, ["--config", join(nodeOf(one).dir, "holdfast.conf")], { stdio: ["ignore", "ignore", "pipe"] });
-  let log = "";
-  back.stderr.on("data", (d) => { log += d; });
-  await until(() => /not a member of this cluster/.test(log), 20000).finally(() => back.kill("SIGKILL"));
+  const back = runNode(nodeOf(one).dir);
+  await until(() => /not a member of this cluster/.test(back.text), 20000).finally(() => back.kill("SIGKILL"));
   assert.deepEqual(at(leader, "cluster", "members").out.members.map((m) => m.id), [leader]);
 });

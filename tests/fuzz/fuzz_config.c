@@ -100,17 +100,15 @@ put_config(struct bytes *out, const struct config *c)
 static void
 check_range(const struct config *c)
 {
-    bool is_member = false;
     require(c->initial_cluster.count >= 1 &&
             c->initial_cluster.count <= RLOG_MEMBERS_MAX);
     for (uint32_t i = 0; i < c->initial_cluster.count; i++) {
         const struct rlog_member *m = &c->initial_cluster.members[i];
         require(m->id > 0 && strchr(m->address, ':') != NULL);
-        is_member = is_member || m->id == c->node_id;
         for (uint32_t j = 0; j < i; j++)
             require(c->initial_cluster.members[j].id != m->id);
     }
-    require(is_member && c->client_listen_count >= 1);
+    require(c->client_listen_count >= 1);
     require(c->client_listen_count <= CONFIG_LISTEN_MAX);
     require(c->cluster_token[0] != '\0' && c->data_dir[0] != '\0');
     require(c->heartbeat_ms * 3 <= c->election_ms && c->election_ms <= 60000);

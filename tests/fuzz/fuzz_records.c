@@ -82,8 +82,10 @@ check_decoding(struct slice entry)
     struct bytes again = {0};
     bool can_encode = true;
     enum status status = entry_open(&reader, entry);
-    if (status == ST_OK)
+    if (status == ST_OK) {
         entry_begin(&again, reader.stamp_ms);
+        entry_set_behind(&again, reader.behind_secs);
+    }
     if (status == ST_OK && reader.is_sync)
         entry_set_sync(&again);
     while (status == ST_OK && (status = entry_next(&reader, &record)) == ST_OK) {

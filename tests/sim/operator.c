@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "checker.h"
 #include "raft/change.h"
+#include "raft/rlog_members.h"
 #include "sim.h"
 
 #include <stdio.h>

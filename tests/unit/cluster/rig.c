@@ -155,7 +155,8 @@ enum status
 rig_start_with(struct rig *r, const struct cluster_options *options)
 {
     struct rig_node *n = &r->nodes[options->id];
-    struct cluster_callbacks callbacks = {on_frame, on_up, on_down, n};
+    struct cluster_callbacks callbacks = {
+        .frame_cb = on_frame, .up_cb = on_up, .down_cb = on_down, .ctx = n};
     assert(n->cluster == NULL);
     memset(n->ups, 0, sizeof n->ups);
     memset(n->downs, 0, sizeof n->downs);

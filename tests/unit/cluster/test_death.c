@@ -45,7 +45,8 @@ fork_node(void)
         return;
     uv_loop_t loop;
     struct cluster *c;
-    struct cluster_callbacks callbacks = {swallow, ignore_up, ignore_down, NULL};
+    struct cluster_callbacks callbacks = {
+        .frame_cb = swallow, .up_cb = ignore_up, .down_cb = ignore_down};
     close_range(3, ~0U, 0);
     log_init(STDERR_FILENO, 2, LOG_ERROR);
     uv_loop_init(&loop);

@@ -227,6 +227,27 @@ START_TEST(nodes_of_one_backup_and_one_that_joined_later_are_let_in)
 }
 END_TEST
 
+/* It may be the leader that has for us the entry in which it stands. */
+START_TEST(a_node_that_knows_later_members_is_a_guest_until_we_know_them_too)
+{
+    struct cluster_options one = rig_options(&rig, 1);
+    struct cluster_options two = rig_options(&rig, 2);
+    two.cluster_address = two.members.members[1].address;
+    one.members.members[1] = one.members.members[2];
+    one.members.count = 2;
+    ck_assert_int_eq(rig_start_with(&rig, &one), ST_OK);
+    ck_assert_int_eq(rig_start_with(&rig, &two), ST_OK);
+    cluster_set_members_index(rig.nodes[2].cluster, 9);
+    ck_assert(rig_connect(&rig, 1, 2));
+    cluster_set_members(rig.nodes[1].cluster, &one.members); /* an old entry */
+    ck_assert(rig_is_up(&rig, 1, 2));
+    cluster_set_members_index(rig.nodes[1].cluster, 9);
+    cluster_set_members(rig.nodes[1].cluster, &one.members); /* it is not among them */
+    ck_assert(!rig_is_up(&rig, 1, 2));
+    ck_assert(rig_logs(&rig, "refused hello of node 2: not a member"));
+}
+END_TEST
+
 START_TEST(a_twin_of_ourselves_is_refused_by_name)
 {
     struct raw raw;
@@ -412,6 +433,8 @@ trust_suite(void)
     tcase_add_test(tcase,
                    nodes_restored_from_different_backups_refuse_each_other_by_name);
     tcase_add_test(tcase, nodes_of_one_backup_and_one_that_joined_later_are_let_in);
+    tcase_add_test(tcase,
+                   a_node_that_knows_later_members_is_a_guest_until_we_know_them_too);
     tcase_add_test(tcase, a_twin_of_ourselves_is_refused_by_name);
     tcase_add_test(tcase, a_client_without_a_certificate_is_refused);
     tcase_add_test(tcase, a_certificate_for_servers_only_cannot_dial);

@@ -308,8 +308,9 @@ START_TEST(a_client_that_does_not_read_is_ended)
     int before = count_fds();
     int fd = begin("GET /big");
     uint64_t from = test_now_ms();
-    AWAIT(count_fds() == before + 2);
-    while (count_fds() == before + 2) {
+    /* More for a moment when a sanitizer looks something up. */
+    AWAIT(count_fds() >= before + 2);
+    while (count_fds() >= before + 2) {
         ck_assert_uint_lt(test_now_ms() - from, 3 * LIMIT_OPS_LIFE_MS);
         test_nap();
     }

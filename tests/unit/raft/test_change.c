@@ -4,6 +4,7 @@
 
 #include "raft/change.h"
 #include "raft/members.h"
+#include "raft/rlog_members.h"
 #include "tests/unit/raft/rig.h"
 
 #include <check.h>
@@ -179,6 +180,30 @@ START_TEST(a_directory_to_join_with_is_empty_and_made_once)
 }
 END_TEST
 
+/* Node 2 has only what data init made; the others have more. */
+START_TEST(a_new_node_among_others_that_have_more_is_gated_until_it_has_it_too)
+{
+    struct diskrig g;
+    struct rlog_status s;
+    diskrig_init(&g);
+    ck_assert_int_eq(diskrig_open_disk(&g), ST_OK);
+    ck_assert(!disk_is_rejoining(g.disk));
+    ck_assert_int_eq(disk_distrust(g.disk), ST_OK);
+    diskrig_close(&g, false);
+    ck_assert_int_eq(diskrig_open_disk(&g), ST_OK);
+    ck_assert(disk_is_rejoining(g.disk) && !disk_is_joining(g.disk));
+    diskrig_close(&g, false);
+    diskrig_fini(&g);
+    diskrig_init(&g);
+    ck_assert_int_eq(diskrig_open(&g), ST_OK); /* alone: it leads, and is not new */
+    ck_assert(!rlog_is_new(g.r));
+    ck_assert(!rlog_distrust(g.r));
+    rlog_get_status(g.r, &s);
+    ck_assert(!s.is_gated);
+    diskrig_fini(&g);
+}
+END_TEST
+
 Suite *
 suite_change(void)
 {
@@ -197,6 +222,8 @@ suite_change(void)
     tcase_add_test(steps, addresses_are_checked_and_can_be_changed);
     tcase_add_test(steps, there_are_so_many_places_and_no_more);
     tcase_add_test(directory, a_directory_to_join_with_is_empty_and_made_once);
+    tcase_add_test(directory,
+                   a_new_node_among_others_that_have_more_is_gated_until_it_has_it_too);
     suite_add_tcase(suite, steps);
     suite_add_tcase(suite, directory);
     return suite;

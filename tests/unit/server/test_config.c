@@ -61,12 +61,31 @@ START_TEST(a_good_config_is_read_with_its_defaults)
 }
 END_TEST
 
+START_TEST(an_address_that_is_none_is_refused_by_name)
+{
+    static const char *const lines[] = {
+        "http-listen = 123456",           "http-listen = 99999",
+        "http-listen = nonsense",         "http-listen = 127.0.0.1:9463x",
+        "client-listen = 127.0.0.1:443x", "initial-cluster = 4=d:99999"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char text[2048];
+        char error[256] = "";
+        char name[32];
+        struct config *c = NULL;
+        snprintf(text, sizeof text, "%s%s\n", GOOD, lines[i]);
+        snprintf(name, sizeof name, "%.*s: bad value", (int)strcspn(lines[i], " "),
+                 lines[i]);
+        ck_assert_int_eq(read_text(text, error, sizeof error, &c), ST_INVALID);
+        ck_assert_msg(strstr(error, name) != NULL, "%s: %s", lines[i], error);
+    }
+}
+END_TEST
+
 START_TEST(a_port_alone_for_http_is_one_of_loopback)
 {
     static const char *const values[][2] = {{"9463", "127.0.0.1:9463"},
                                             {"0.0.0.0:9463", "0.0.0.0:9463"},
-                                            {"[::1]:1", "[::1]:1"},
-                                            {"123456", "123456"}};
+                                            {"[::1]:1", "[::1]:1"}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         char text[2048];
         char error[256] = "";
@@ -211,6 +230,7 @@ config_suite(void)
     TCase *t = tcase_create("config");
     tcase_add_test(t, a_good_config_is_read_with_its_defaults);
     tcase_add_test(t, a_port_alone_for_http_is_one_of_loopback);
+    tcase_add_test(t, an_address_that_is_none_is_refused_by_name);
     tcase_add_test(t, blanks_around_the_items_of_a_list_do_not_count);
     tcase_add_test(t, a_setting_is_a_start_value_outside_the_range_of_setcfg_too);
     tcase_add_loop_test(t, a_mistake_names_file_and_line, 0,
