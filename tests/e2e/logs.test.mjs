@@ -110,7 +110,7 @@ test("a server that does not start says so in lines of the same form", () => {
     ["unknown", `${config}\nnonsense = "5\n`, "config.refused"],
     ["nodata", config.replace(/^data-dir.*$/m, "data-dir = /nonexistent/data"), "disk.refused"],
     ["nolog", `${config}log-file = /nonexistent/log\n`, "log.unwritable"],
-    ["noport", config.replace(/^http-listen.*$/m, "http-listen = nonsense"), "ops.failed"],
+    ["noport", config.replace(/^http-listen.*$/m, "http-listen = 192.0.2.1:9463"), "ops.failed"],
   ]) {
     const lines = run(name, text).map(parseLogfmt);
     assert.ok(lines.some((l) => l.event === event), `${name}: ${JSON.stringify(lines)}`);
