@@ -43,6 +43,7 @@ struct cluster;
 /* What a node says of itself in its hello. */
 #define CLUSTER_FEATURE_BLANK          1u /* made to join, and it has nothing yet */
 #define CLUSTER_FEATURE_NEW            2u /* it has only what data init made */
+#define CLUSTER_FEATURE_LOGINS         4u /* it takes known logins of others */
 /* The highest level of records that it reads; a node that says none reads 1. */
 #define CLUSTER_FEATURE_LEVEL(level)   ((uint64_t)(level) << 8)
 /* What its data were restored from: two nodes that say something else do not talk. 0:

@@ -71,15 +71,6 @@ drop(struct rlog_members *m, uint64_t id)
     m->count = count;
 }
 
-static uint32_t
-count_voters(const struct rlog_members *m)
-{
-    uint32_t voters = 0;
-    for (uint32_t i = 0; i < m->count; i++)
-        voters += m->members[i].is_voter;
-    return voters;
-}
-
 static bool
 set_address(struct rlog_member *member, const char *address)
 {
@@ -145,7 +136,7 @@ take_out(const struct rlog_status *leader,
     struct rlog_member *member = find_mutable(next, change->id);
     if (member == NULL)
         return RLOG_CHANGE_DONE;
-    if (member->is_voter && count_voters(next) == 1)
+    if (member->is_voter && rlog_members_voters(next) == 1)
         return RLOG_CHANGE_IMPOSSIBLE;
     if (change->id == leader->id)
         return RLOG_CHANGE_LEADS;

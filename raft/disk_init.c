@@ -226,6 +226,19 @@ make(const char *dir,
 }
 
 enum status
+disk_sort_first_members(struct rlog_members *members,
+                        uint64_t node_id,
+                        struct disk_error *e)
+{
+    rlog_members_sort(members);
+    const struct rlog_member *self = rlog_members_find(members, node_id);
+    if (rlog_members_check(members) == ST_OK && self != NULL && self->is_voter)
+        return ST_OK;
+    disk_error_set(e, "the members are not right, or this node is not one");
+    return ST_INVALID;
+}
+
+enum status
 disk_init(const char *dir,
           uint64_t node_id,
           const uint8_t cluster_id[DISK_CLUSTER_ID_BYTES],
@@ -234,12 +247,8 @@ disk_init(const char *dir,
 {
     struct rlog_members sorted = *members;
     memset(ret_error, 0, sizeof *ret_error);
-    rlog_members_sort(&sorted);
-    const struct rlog_member *self = rlog_members_find(&sorted, node_id);
-    if (rlog_members_check(&sorted) != ST_OK || self == NULL || !self->is_voter) {
-        disk_error_set(ret_error, "the members are not right, or this node is not one");
+    if (disk_sort_first_members(&sorted, node_id, ret_error) != ST_OK)
         return ST_INVALID;
-    }
     return make(dir, node_id, cluster_id, &sorted, ret_error);
 }
 

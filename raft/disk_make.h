@@ -17,4 +17,10 @@ enum status disk_finish_directory(const char *dir,
                                   const struct disk_boot *boot,
                                   struct disk_error *e) MUST_USE;
 
+/* Sorts the members of a new cluster. ST_INVALID: they are not right, or node_id is no
+ * voter among them. */
+enum status disk_sort_first_members(struct rlog_members *members,
+                                    uint64_t node_id,
+                                    struct disk_error *e) MUST_USE;
+
 #endif

@@ -192,12 +192,8 @@ disk_seed_begin(const struct disk_seed_options *options,
 {
     struct rlog_members sorted = options->members;
     memset(ret_error, 0, sizeof *ret_error);
-    rlog_members_sort(&sorted);
-    const struct rlog_member *self = rlog_members_find(&sorted, options->node_id);
-    if (rlog_members_check(&sorted) != ST_OK || self == NULL || !self->is_voter) {
-        disk_error_set(ret_error, "the members are not right, or this node is not one");
+    if (disk_sort_first_members(&sorted, options->node_id, ret_error) != ST_OK)
         return ST_INVALID;
-    }
     struct disk_seed *s = mem_calloc(1, sizeof *s);
     size_t size = strlen(options->dir) + 1;
     s->dir = mem_alloc(size);

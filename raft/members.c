@@ -117,6 +117,22 @@ rlog_members_find(const struct rlog_members *m, uint64_t id)
     return NULL;
 }
 
+uint32_t
+rlog_members_voters(const struct rlog_members *m)
+{
+    uint32_t voters = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        voters += m->members[i].is_voter;
+    return voters;
+}
+
+bool
+rlog_members_is_sole_voter(const struct rlog_members *m, uint64_t id)
+{
+    const struct rlog_member *self = rlog_members_find(m, id);
+    return self != NULL && self->is_voter && rlog_members_voters(m) == 1;
+}
+
 bool
 rlog_members_equal(const struct rlog_members *a, const struct rlog_members *b)
 {

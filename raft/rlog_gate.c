@@ -242,28 +242,33 @@ rlog_tick_gate(struct rlog *r)
     r->gate.told_term = rlog_last_term(r);
 }
 
-/* The newest configuration of what was found, committed or not. */
+enum status
+rlog_found_members(const struct rlog_disk *disk, struct rlog_members *ret_members)
+{
+    const struct rlog_found *found = &disk->found;
+    uint64_t i = found->count;
+    *ret_members = found->snapshot.members;
+    while (i > 0 && found->entries[i - 1].type != RLOG_CHANGE)
+        i--;
+    if (i == 0)
+        return ret_members->count > 0 ? ST_OK : ST_NOTFOUND;
+    struct rlog_entry e;
+    enum status st = disk->ops->read(disk->ctx, found->first_index + i - 1, &e);
+    if (st == ST_OK) {
+        st = rlog_members_decode(rlog_payload(&e), ret_members);
+        blob_put(e.blob);
+    }
+    return st;
+}
+
 static bool
 is_sole_voter(struct rlog *r)
 {
-    const struct rlog_found *found = &r->disk->found;
-    struct rlog_members members = found->snapshot.members;
-    uint64_t i = found->count;
-    while (i > 0 && found->entries[i - 1].type != RLOG_CHANGE)
-        i--;
-    if (i > 0) {
-        struct rlog_entry e;
-        if (!rlog_load_entry(r, found->first_index + i - 1, &e))
-            return false;
-        if (rlog_members_decode(rlog_payload(&e), &members) != ST_OK)
-            members.count = 0;
-        blob_put(e.blob);
-    }
-    unsigned voters = 0;
-    for (uint32_t k = 0; k < members.count; k++)
-        voters += members.members[k].is_voter;
-    const struct rlog_member *self = rlog_members_find(&members, r->options.id);
-    return voters == 1 && self != NULL && self->is_voter;
+    struct rlog_members members;
+    enum status st = rlog_found_members(r->disk, &members);
+    if (st == ST_CORRUPT || st == ST_IO)
+        rlog_fatal(r, st, "the entry with the members could not be read");
+    return st == ST_OK && rlog_members_is_sole_voter(&members, r->options.id);
 }
 
 /* A start that raises the term. After a machine crash, because a leader never lowers a

@@ -14,6 +14,11 @@ uint64_t rlog_members_stamp(const struct rlog *r);
 /* The index of the entry that holds the committed ones; 0: not yet known. */
 uint64_t rlog_members_committed(const struct rlog *r);
 
+/* The newest configuration of what was found at open, committed or not. ST_NOTFOUND:
+ * there is none. */
+enum status rlog_found_members(const struct rlog_disk *disk,
+                               struct rlog_members *ret_members) MUST_USE;
+
 /* Has it only what data init made: entry 1, in the first term? */
 bool rlog_is_new(const struct rlog *r);
 /* The cluster has more than a new node, so it may be a voter that lost its disk: from

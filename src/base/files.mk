@@ -4,6 +4,7 @@ src_base_libbase_a_SOURCES = \
 	src/base/blob.c src/base/blob.h \
 	src/base/bytes.c src/base/bytes.h \
 	src/base/crc32c.c src/base/crc32c.h \
+	src/base/file.c src/base/file.h \
 	src/base/heap.c src/base/heap.h \
 	src/base/json.c src/base/json_number.c src/base/json_write.c \
 	src/base/json.h \

@@ -1,6 +1,7 @@
 /* Certificates: see cert.h. */
 #include "ctl/cert.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <openssl/ec.h>
@@ -10,11 +11,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define FILE_BYTES_MAX (1u << 20)
 #define DAY_SECS       86400
@@ -319,20 +318,10 @@ enum status
 cert_read_file(const char *path, char why[CERT_WHY_MAX], char **ret_text)
 {
     struct bytes text = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : 0;
-    while (fd >= 0 && text.size <= FILE_BYTES_MAX) { /* bound: FILE_BYTES_MAX */
-        bytes_reserve(&text, 4096);
-        n = read(fd, text.data + text.size, 4096);
-        if (n <= 0)
-            break;
-        text.size += (size_t)n;
-    }
-    int error = n < 0 ? errno : EFBIG;
-    if (fd >= 0)
-        (void)close(fd);
-    if (n != 0) {
-        (void)snprintf(why, CERT_WHY_MAX, "%.180s: %s", path, strerror(error));
+    enum status st = file_read(path, FILE_BYTES_MAX, &text);
+    if (st != ST_OK) {
+        (void)snprintf(why, CERT_WHY_MAX, "%.180s: %s", path,
+                       strerror(st == ST_RANGE ? EFBIG : errno));
         bytes_fini(&text);
         return ST_IO;
     }

@@ -2,22 +2,21 @@
  * node takes one at each question (src/server/commands_members.c). Here the question is
  * asked until it says that it is done. An interrupted one goes on when it is given
  * again. */
+#include "base/file.h"
 #include "base/json.h"
-#include "base/mem.h"
+#include "ctl/answer.h"
 #include "ctl/cert.h"
 #include "ctl/commands.h"
 #include "ctl/control_client.h"
 #include "ctl/progress.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ASK_EVERY_MS 200
-#define NEAR_LAG     256 /* entries: it has caught up */
 #define WORDS_MAX    6
 
 struct change {
@@ -29,11 +28,12 @@ struct change {
     /* the last answer */
     struct control_answer answer;
     char state[32];
-    int64_t lag;
-    int64_t most_lag;
-    int64_t least_lag;
+    uint64_t lag;
+    uint64_t most_lag;
+    uint64_t least_lag;
     bool is_done;
     bool is_up;
+    bool has_caught_up;
     uint64_t moved_ms; /* when something had changed */
 };
 
@@ -49,23 +49,14 @@ read_answer(struct change *c)
 {
     struct json_object o;
     json_object_init(&o);
-    c->is_done = c->is_up = false;
-    c->lag = 0;
-    if (json_parse(&o, slice_of(c->answer.json.data, c->answer.json.size)) ==
-        JSON_IS_OBJECT) {
-        const struct json_member *done = json_find(&o, "done");
-        const struct json_member *up = json_find(&o, "connected");
-        const struct json_member *lag = json_find(&o, "lag");
-        const struct json_member *state = json_find(&o, "state");
-        c->is_done = done != NULL && done->type == JSON_TRUE;
-        c->is_up = up != NULL && up->type == JSON_TRUE;
-        if (lag != NULL && json_whole(lag->value, &c->lag) != ST_OK)
-            c->lag = 0;
-        if (state != NULL && state->value.size < sizeof c->state) {
-            memcpy(c->state, state->value.data, state->value.size);
-            c->state[state->value.size] = '\0';
-        }
-    }
+    (void)json_parse(&o, slice_of(c->answer.json.data, c->answer.json.size));
+    struct slice state = answer_text(&o, "state");
+    c->is_done = answer_bool(&o, "done");
+    c->is_up = answer_bool(&o, "connected");
+    c->has_caught_up = answer_bool(&o, "caught_up");
+    c->lag = answer_u64(&o, "lag");
+    (void)snprintf(c->state, sizeof c->state, "%.*s", (int)state.size,
+                   (const char *)state.data);
     json_object_fini(&o);
 }
 
@@ -74,7 +65,7 @@ is_over(const struct change *c)
 {
     if (c->answer.exit != CTL_DONE)
         return c->answer.exit != CTL_NO_LEADER;
-    return c->is_done && (!c->must_catch_up || (c->is_up && c->lag <= NEAR_LAG));
+    return c->is_done && (!c->must_catch_up || c->has_caught_up);
 }
 
 /* One question. False: nothing more to ask. */
@@ -96,8 +87,7 @@ ask(struct change *c, enum ctl_exit *ret_code)
     if (is_catching && c->lag > c->most_lag)
         c->most_lag = c->lag;
     if (is_catching)
-        ctl_progress_update(&c->progress, (uint64_t)(c->most_lag - c->lag),
-                            (uint64_t)c->most_lag);
+        ctl_progress_update(&c->progress, c->most_lag - c->lag, c->most_lag);
     return !is_over(c) && !c->o->has_no_wait;
 }
 
@@ -179,10 +169,9 @@ add_certificate(const struct options *o, const char *id, struct bytes *json)
     struct cert_pair pair = {0};
     char why[CERT_WHY_MAX];
     struct json_writer w = {.out = json, .need_comma = true};
-    uint64_t node = 0;
-    for (const char *p = id; *p >= '0' && *p <= '9' && node < 1000000; p++)
-        node = node * 10 + (uint64_t)(*p - '0');
-    if (cert_make_node(node, o->ca_cert, o->ca_key, why, &pair) != ST_OK)
+    /* The node has looked at the id. */
+    if (cert_make_node(strtoull(id, NULL, 10), o->ca_cert, o->ca_key, why, &pair) !=
+        ST_OK)
         return ctl_fail(o, CTL_FAILED, "%s", why);
     json->size--; /* the closing brace */
     json_put_string(&w, "cert", pair.cert_pem);
@@ -195,15 +184,10 @@ add_certificate(const struct options *o, const char *id, struct bytes *json)
 static enum ctl_exit
 write_invite(const struct options *o, const struct bytes *json)
 {
-    int fd = open(o->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return ctl_fail(o, errno == EEXIST ? CTL_EXISTS : CTL_FAILED, "%s: %s", o->out,
+    enum status st = file_make(o->out, slice_of(json->data, json->size));
+    if (st != ST_OK)
+        return ctl_fail(o, st == ST_EXISTS ? CTL_EXISTS : CTL_FAILED, "%s: %s", o->out,
                         strerror(errno));
-    ssize_t n = write(fd, json->data, json->size);
-    if (close(fd) != 0 || n != (ssize_t)json->size) {
-        (void)unlink(o->out);
-        return ctl_fail(o, CTL_FAILED, "%s: %s", o->out, strerror(errno));
-    }
     struct bytes text = {0};
     struct bytes answer = {0};
     struct json_writer w;

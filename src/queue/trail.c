@@ -123,14 +123,21 @@ trail_encode(struct bytes *out, const struct trail *trail)
 enum status
 trail_decode(struct reader *r, struct message *m)
 {
-    struct trail *t = mem_try_calloc(1, trail_size(TRAIL_MOST));
+    uint32_t dropped = read_u32(r);
+    uint8_t count = read_u8(r);
+    uint8_t capacity = LEAST_CAPACITY;
+    if (r->bad || count == 0 || count > TRAIL_MOST ||
+        (dropped > 0 && count < TRAIL_MOST))
+        return ST_CORRUPT;
+    while (capacity < count)
+        capacity = (uint8_t)(capacity * 2);
+    struct trail *t = mem_try_calloc(1, trail_size(capacity));
     if (t == NULL)
         return ST_NOMEM;
-    t->capacity = TRAIL_MOST;
-    t->dropped = read_u32(r);
-    t->count = read_u8(r);
-    bool is_good = !r->bad && t->count > 0 && t->count <= TRAIL_MOST &&
-                   (t->dropped == 0 || t->count == TRAIL_MOST);
+    t->capacity = capacity;
+    t->dropped = dropped;
+    t->count = count;
+    bool is_good = true;
     for (uint8_t i = 0; is_good && i < t->count; i++) {
         struct trail_event *e = &t->events[i];
         e->at_ms = read_u64(r);

@@ -172,26 +172,16 @@ auth_close(struct auth *a)
 
 /* --- What is remembered --- */
 
-/* What names an attempt: queue, role, the stored secret, and what the client said.
- * True: another node has verified the same. */
-static bool
-digest_of(const struct auth *a, const struct verify *v, uint8_t out[DIGEST_BYTES])
+/* What names an attempt: queue, role, the stored secret, and what the client said. */
+static void
+text_of(const struct verify *v, struct bytes *out)
 {
-    struct bytes text = {0};
-    unsigned size = DIGEST_BYTES;
-    bytes_put_u32(&text, v->queue);
-    bytes_put_u8(&text, (uint8_t)v->role);
-    bytes_put(&text, v->secret->salt, LOGIN_SALT_BYTES);
-    bytes_put(&text, v->secret->hash, LOGIN_HASH_BYTES);
-    bytes_put_block(&text, v->username);
-    bytes_put_block(&text, v->password);
-    if (HMAC(EVP_sha256(), a->key, (int)sizeof a->key, text.data, text.size, out,
-             &size) == NULL)
-        abort(); /* only for want of memory */
-    bool is_known = known_logins_have(a->known, slice_of(text.data, text.size));
-    OPENSSL_cleanse(text.data, text.size);
-    bytes_fini(&text);
-    return is_known;
+    bytes_put_u32(out, v->queue);
+    bytes_put_u8(out, (uint8_t)v->role);
+    bytes_put(out, v->secret->salt, LOGIN_SALT_BYTES);
+    bytes_put(out, v->secret->hash, LOGIN_HASH_BYTES);
+    bytes_put_block(out, v->username);
+    bytes_put_block(out, v->password);
 }
 
 static uint8_t *
@@ -214,6 +204,26 @@ remember(struct auth *a, const uint8_t digest[DIGEST_BYTES])
     memcpy(slot_of(a, digest), digest, DIGEST_BYTES);
     if (a->news_count < NEWS_MAX)
         memcpy(a->news[a->news_count++], digest, DIGEST_BYTES);
+}
+
+/* Its digest; true when it was verified here or by another node. */
+static bool
+is_known(struct auth *a, const struct verify *v, uint8_t out[DIGEST_BYTES])
+{
+    struct bytes text = {0};
+    unsigned size = DIGEST_BYTES;
+    text_of(v, &text);
+    if (HMAC(EVP_sha256(), a->key, (int)sizeof a->key, text.data, text.size, out,
+             &size) == NULL)
+        abort(); /* only for want of memory */
+    bool is_good = is_remembered(a, out);
+    if (!is_good && known_logins_have(a->known, slice_of(text.data, text.size))) {
+        remember(a, out);
+        is_good = true;
+    }
+    OPENSSL_cleanse(text.data, text.size);
+    bytes_fini(&text);
+    return is_good;
 }
 
 bool
@@ -414,9 +424,7 @@ enum auth_outcome
 auth_check(struct auth *a, const struct verify *v, uint64_t now_ms)
 {
     uint8_t digest[DIGEST_BYTES];
-    if (digest_of(a, v, digest))
-        remember(a, digest);
-    if (is_remembered(a, digest))
+    if (is_known(a, v, digest))
         return AUTH_GOOD;
     struct attempt *t = find_handed_out(a, digest);
     if (t != NULL) {

@@ -45,14 +45,14 @@ backup_check(const struct backup_options *options)
 {
     struct loaded l = {0};
     int code = backup_load(options, &l);
-    if (code != BACKUP_GOOD)
+    if (code != EXIT_DONE)
         return code;
     if (options->is_json)
         backup_print_json(options, &l, NULL);
     else
         print_text(options, &l);
     state_free(l.state);
-    return BACKUP_GOOD;
+    return EXIT_DONE;
 }
 
 /* --- one queue of it --- */
@@ -85,7 +85,7 @@ write_out(struct cutter *c)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return backup_fail(c->options, BACKUP_BAD, "%s: %s", c->options->to,
+            return backup_fail(c->options, EXIT_FAILED, "%s: %s", c->options->to,
                                strerror(errno));
         at += n;
         left -= (size_t)n;
@@ -114,7 +114,7 @@ write_cut(struct cutter *c, struct state *s)
         code = write_out(c);
     }
     if (code == 0 && fsync(c->fd) != 0)
-        code = backup_fail(c->options, BACKUP_BAD, "%s: %s", c->options->to,
+        code = backup_fail(c->options, EXIT_FAILED, "%s: %s", c->options->to,
                            strerror(errno));
     return code;
 }
@@ -124,23 +124,23 @@ backup_cut(const struct backup_options *options)
 {
     struct loaded l = {0};
     int code = backup_load(options, &l);
-    if (code != BACKUP_GOOD)
+    if (code != EXIT_DONE)
         return code;
     code = backup_keep_queue(options, &l);
-    if (code == BACKUP_GOOD) {
+    if (code == EXIT_DONE) {
         struct cutter c = {.options = options, .info = &l.info};
         l.info.image_bytes = 0;
         l.info.image_crc = 0;
         (void)backup_each_piece(l.state, measure, &l.info);
         c.fd = open(options->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (c.fd < 0)
-            code = backup_fail(options, errno == EEXIST ? BACKUP_EXISTS : BACKUP_BAD,
+            code = backup_fail(options, errno == EEXIST ? EXIT_EXISTS : EXIT_FAILED,
                                "%s: %s", options->to, strerror(errno));
         else
             code = write_cut(&c, l.state);
         if (c.fd >= 0)
             (void)close(c.fd);
-        if (c.fd >= 0 && code != BACKUP_GOOD)
+        if (c.fd >= 0 && code != EXIT_DONE)
             (void)unlink(options->to);
         bytes_fini(&c.out);
     }

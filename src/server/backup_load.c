@@ -65,16 +65,16 @@ read_file(const struct backup_options *o,
     int error = errno;
     mem_free(buffer);
     if (n < 0)
-        return backup_fail(o, BACKUP_BAD, "%s: %s", backup_name(o), strerror(error));
+        return backup_fail(o, EXIT_FAILED, "%s: %s", backup_name(o), strerror(error));
     if (st == ST_OK)
         st = backup_reader_finish(r);
     if (st == ST_VERSION && backup_reader_info(r) != NULL)
-        return backup_fail(o, BACKUP_BAD, "%s: %s", backup_name(o),
+        return backup_fail(o, EXIT_FAILED, "%s: %s", backup_name(o),
                            image_loader_needs(loader));
     if (st != ST_OK)
-        return backup_fail(o, BACKUP_BAD, "%s: %s", backup_name(o),
+        return backup_fail(o, EXIT_FAILED, "%s: %s", backup_name(o),
                            backup_reader_why(r));
-    return BACKUP_GOOD;
+    return EXIT_DONE;
 }
 
 static int
@@ -88,8 +88,8 @@ check_state(const struct backup_options *o, const struct loaded *l)
     if (wrong == NULL && l->counts.queues != l->state->queue_count)
         wrong = "its end counts other queues";
     return wrong == NULL
-               ? BACKUP_GOOD
-               : backup_fail(o, BACKUP_BAD, "%s: the state in it is wrong: %s",
+               ? EXIT_DONE
+               : backup_fail(o, EXIT_FAILED, "%s: the state in it is wrong: %s",
                              backup_name(o), wrong);
 }
 
@@ -99,28 +99,28 @@ backup_load(const struct backup_options *o, struct loaded *ret_loaded)
     struct loaded l = {0};
     int fd = open(o->file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return backup_fail(o, errno == ENOENT ? BACKUP_NOT_FOUND : BACKUP_BAD, "%s: %s",
+        return backup_fail(o, errno == ENOENT ? EXIT_NOT_FOUND : EXIT_FAILED, "%s: %s",
                            backup_name(o), strerror(errno));
     mem_load_begin();
     struct image_loader *loader = image_loader_new();
     struct backup_reader *r = backup_reader_new(feed_cb, loader);
     int code = read_file(o, fd, r, loader);
     (void)close(fd);
-    if (code == BACKUP_GOOD) {
+    if (code == EXIT_DONE) {
         l.info = *backup_reader_info(r);
         l.counts = *backup_reader_counts(r);
         l.file_bytes = backup_file_bytes(l.info.image_bytes);
         if (image_loader_finish(loader, &l.state) != ST_OK)
-            code = backup_fail(o, BACKUP_BAD, "%s: the image in it is not whole",
+            code = backup_fail(o, EXIT_FAILED, "%s: the image in it is not whole",
                                backup_name(o));
     } else {
         image_loader_free(loader);
     }
     mem_load_end();
     backup_reader_free(r);
-    if (code == BACKUP_GOOD)
+    if (code == EXIT_DONE)
         code = check_state(o, &l);
-    if (code == BACKUP_GOOD)
+    if (code == EXIT_DONE)
         *ret_loaded = l;
     else
         state_free(l.state);
@@ -132,9 +132,9 @@ backup_keep_queue(const struct backup_options *o, struct loaded *l)
 {
     struct state *s = l->state;
     if (o->queue == NULL)
-        return BACKUP_GOOD;
+        return EXIT_DONE;
     if (state_queue_by_name(s, slice_from_text(o->queue)) == NULL)
-        return backup_fail(o, BACKUP_NOT_FOUND, "%s: there is no queue '%s' in it",
+        return backup_fail(o, EXIT_NOT_FOUND, "%s: there is no queue '%s' in it",
                            backup_name(o), o->queue);
     LIST_FOREACH_SAFE (node, &s->queues) {
         const struct queue *q = CONTAINER_OF(node, struct queue, in_state);
@@ -144,7 +144,7 @@ backup_keep_queue(const struct backup_options *o, struct loaded *l)
     }
     memset(l->info.queue, 0, sizeof l->info.queue);
     (void)snprintf(l->info.queue, sizeof l->info.queue, "%s", o->queue);
-    return BACKUP_GOOD;
+    return EXIT_DONE;
 }
 
 int

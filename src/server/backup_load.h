@@ -5,13 +5,7 @@
 #include "queue/image.h"
 #include "server/backup.h"
 #include "server/backup_file.h"
-
-enum {
-    BACKUP_GOOD = 0,
-    BACKUP_BAD = 1,
-    BACKUP_NOT_FOUND = 4,
-    BACKUP_EXISTS = 5,
-};
+#include "server/exit.h"
 
 struct loaded {
     struct backup_info info;

@@ -29,7 +29,7 @@ plant(void *ctx, struct slice piece)
     add_to_origin(p, piece.data, piece.size);
     if (disk_seed_write(p->seed, piece, &p->error) == ST_OK)
         return 0;
-    return backup_fail(p->options, BACKUP_BAD, "%s", p->error.text);
+    return backup_fail(p->options, EXIT_FAILED, "%s", p->error.text);
 }
 
 /* What nodes must have in common to become one cluster: the state, where it stands in
@@ -61,7 +61,7 @@ finish_planting(struct planter *p, uint8_t ret_origin[DISK_ORIGIN_BYTES])
     memcpy(ret_origin, digest, DISK_ORIGIN_BYTES);
     enum status st = disk_seed_finish(p->seed, ret_origin, &p->error);
     p->seed = NULL;
-    return st == ST_OK ? 0 : backup_fail(p->options, BACKUP_BAD, "%s", p->error.text);
+    return st == ST_OK ? 0 : backup_fail(p->options, EXIT_FAILED, "%s", p->error.text);
 }
 
 static int
@@ -79,7 +79,7 @@ make_directory(const struct backup_options *o, struct loaded *l, uint8_t *ret_or
     config_cluster_id(o->config, seed.cluster_id);
     enum status st = disk_seed_begin(&seed, &p.seed, &p.error);
     if (st != ST_OK)
-        return backup_fail(o, st == ST_EXISTS ? BACKUP_EXISTS : BACKUP_BAD, "%s",
+        return backup_fail(o, st == ST_EXISTS ? EXIT_EXISTS : EXIT_FAILED, "%s",
                            p.error.text);
     begin_origin(&p, &seed);
     int code = backup_each_piece(l->state, plant, &p);
@@ -96,9 +96,9 @@ check_cluster(const struct backup_options *o, const struct loaded *l)
     uint8_t id[16];
     config_cluster_id(o->config, id);
     if (memcmp(id, l->info.cluster_id, sizeof id) != 0)
-        return BACKUP_GOOD;
+        return EXIT_DONE;
     return backup_fail(
-        o, BACKUP_BAD,
+        o, EXIT_FAILED,
         "%s: the backup comes from the cluster of this cluster-token. Choose "
         "another token: with two clusters of one name, a node of the old one "
         "that is still somewhere would count in the new one",
@@ -112,14 +112,14 @@ backup_restore(const struct backup_options *options)
     uint8_t origin[DISK_ORIGIN_BYTES] = {0};
     char text[2 * DISK_ORIGIN_BYTES + 1];
     int code = backup_load(options, &l);
-    if (code != BACKUP_GOOD)
+    if (code != EXIT_DONE)
         return code;
     code = check_cluster(options, &l);
-    if (code == BACKUP_GOOD)
+    if (code == EXIT_DONE)
         code = backup_keep_queue(options, &l);
-    if (code == BACKUP_GOOD)
+    if (code == EXIT_DONE)
         code = make_directory(options, &l, origin);
-    if (code == BACKUP_GOOD) {
+    if (code == EXIT_DONE) {
         backup_hex(origin, sizeof origin, text);
         if (options->is_json)
             backup_print_json(options, &l, text);

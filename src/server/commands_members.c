@@ -4,8 +4,10 @@
  * says what is so; who wants the whole change asks again until done is true
  * (holdfastctl does). Nothing is remembered in between: after a change of leaders, or
  * when it was interrupted, it is asked for again. */
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cluster/address.h"
 #include "raft/change.h"
 #include "raft/members.h"
 #include "raft/rlog_members.h"
@@ -14,7 +16,7 @@
 #include "server/node_members.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CA_BYTES_MAX 65536
@@ -37,22 +39,28 @@ role_of(const struct rlog_status *s, const struct rlog_member *m)
     return m->is_voter ? "voter" : "stand-by";
 }
 
+static const struct rlog_peer_status *
+find_peer(const struct rlog_status *s, uint64_t id)
+{
+    for (uint32_t i = 0; i < s->peer_count; i++)
+        if (s->peers[i].id == id)
+            return &s->peers[i];
+    return NULL;
+}
+
 static void
 put_member(struct json_writer *w,
            struct node *n,
            const struct rlog_status *s,
            const struct rlog_member *m)
 {
-    const struct rlog_peer_status *p = NULL;
-    for (uint32_t i = 0; i < s->peer_count; i++)
-        if (s->peers[i].id == m->id)
-            p = &s->peers[i];
+    const struct rlog_peer_status *p = find_peer(s, m->id);
     json_object_begin(w, NULL);
     json_put_u64(w, "id", m->id);
     json_put_string(w, "address", m->address);
     json_put_string(w, "role", role_of(s, m));
     json_put_bool(w, "connected", is_up(n, m->id));
-    if (s->role == RLOG_LEADER && p != NULL && m->id != s->id)
+    if (s->role == RLOG_LEADER && p != NULL && p->is_connected && m->id != s->id)
         json_put_u64(w, "lag", rlog_peer_lag(s, p));
     json_object_end(w);
 }
@@ -86,15 +94,6 @@ run_members(struct command *command)
 
 /* --- changes --- */
 
-static uint64_t
-lag_of(const struct rlog_status *s, uint64_t id)
-{
-    for (uint32_t i = 0; i < s->peer_count; i++)
-        if (s->peers[i].id == id)
-            return rlog_peer_lag(s, &s->peers[i]);
-    return 0;
-}
-
 static const char *
 state_word(enum rlog_change_state state)
 {
@@ -110,6 +109,9 @@ say_change(struct command *command,
            const struct rlog_change *change,
            enum rlog_change_state state)
 {
+    const struct rlog_peer_status *p = find_peer(s, change->id);
+    bool is_connected = p != NULL && p->is_connected;
+    uint64_t lag = is_connected ? rlog_peer_lag(s, p) : 0;
     struct json_writer w;
     json_write_begin(&w, &command->json);
     json_object_begin(&w, NULL);
@@ -117,8 +119,9 @@ say_change(struct command *command,
     json_put_bool(&w, "done", state == RLOG_CHANGE_DONE);
     json_put_string(&w, "state", state_word(state));
     json_put_string(&w, "what", rlog_change_name(state));
-    json_put_bool(&w, "connected", is_up(command->node, change->id));
-    json_put_u64(&w, "lag", lag_of(s, change->id));
+    json_put_bool(&w, "connected", is_connected);
+    json_put_bool(&w, "caught_up", is_connected && lag <= RLOG_CHANGE_NEAR);
+    json_put_u64(&w, "lag", lag);
     json_put_u64(&w, "leader", s->id);
     json_object_end(&w);
     if (state == RLOG_CHANGE_DONE)
@@ -171,17 +174,17 @@ take_step(struct command *command, const struct rlog_change *change)
     say_change(command, &s, change, state);
 }
 
+/* It goes into lists and log lines, and is dialled. */
 static bool
 is_address(const char *text)
 {
-    const char *colon = strrchr(text, ':');
-    size_t size = strlen(text);
-    uint64_t port = 0;
+    struct address address;
     for (const char *p = text; *p != '\0'; p++)
         if (*p <= ' ' || *p > '~' || *p == ',' || *p == '=')
             return false;
-    return colon != NULL && colon != text && command_read_number(colon + 1, &port) &&
-           port <= 65535 && size < sizeof((struct rlog_member *)0)->address;
+    return address_parse(text, &address) == ST_OK && address.host[0] != '\0' &&
+           strtol(address.port, NULL, 10) > 0 &&
+           strlen(text) < sizeof((struct rlog_member *)0)->address;
 }
 
 static void
@@ -287,19 +290,6 @@ run_level(struct command *command)
 
 /* --- invite --- */
 
-static enum status
-read_ca(const struct node *n, struct bytes *out)
-{
-    FILE *f = fopen(n->config->cluster_ca, "re");
-    if (f == NULL)
-        return ST_IO;
-    bytes_reserve(out, CA_BYTES_MAX);
-    out->size = fread(out->data, 1, CA_BYTES_MAX, f);
-    bool is_whole = feof(f) && !ferror(f) && out->size > 0;
-    (void)fclose(f);
-    return is_whole ? ST_OK : ST_IO;
-}
-
 static void
 put_peers(struct json_writer *w, const struct node *n, uint64_t id, const char *address)
 {
@@ -327,10 +317,11 @@ run_invite(struct command *command)
         command_fail(command, EXIT_USAGE, "usage: cluster invite ID HOST:PORT");
         return;
     }
-    if (read_ca(n, &ca) != ST_OK) {
+    enum status st = file_read(n->config->cluster_ca, CA_BYTES_MAX, &ca);
+    if (st != ST_OK) {
         bytes_fini(&ca);
         command_fail(command, EXIT_FAILED, "%s: %s", n->config->cluster_ca,
-                     strerror(errno));
+                     st == ST_RANGE ? "too long" : strerror(errno));
         return;
     }
     json_write_begin(&w, &command->json);

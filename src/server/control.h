@@ -10,6 +10,7 @@
 #ifndef HF_SERVER_CONTROL_H
 #define HF_SERVER_CONTROL_H
 
+#include "server/exit.h"
 #include "server/node.h"
 
 struct control_stream;
@@ -19,16 +20,6 @@ struct control_stream;
 
 #define CONTROL_DEADLINE_MS 10000
 #define CONTROL_ARGS_MAX    64
-
-/* How a command ended: exit codes of holdfastctl, by kind of failure. */
-enum control_exit {
-    EXIT_DONE = 0,
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-    EXIT_NO_LEADER = 3, /* no leader, or no quorum, by the deadline */
-    EXIT_NOT_FOUND = 4,
-    EXIT_EXISTS = 5,
-};
 
 /* A command on its way. Who runs it fills json (an object) and text, sets exit, and
  * calls command_done() once. */

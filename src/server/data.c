@@ -4,29 +4,22 @@
 #include "base/json.h"
 #include "queue/salvage.h"
 #include "raft/disk_check.h"
+#include "server/exit.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    DATA_GOOD = 0,
-    DATA_BAD = 1,
-    DATA_NOT_SURE = 2,
-    DATA_NOT_FOUND = 4,
-    DATA_IN_USE = 5,
-};
-
 static const char *const KIND_NAMES[] = {"meta", "boot", "segment", "snapshot",
                                          "aside"};
 
-static int
-fail(enum status st, const struct disk_error *e)
+int
+data_fail(enum status st, const struct disk_error *e)
 {
     (void)fprintf(stderr, "holdfastd: %s\n", e->text);
     if (st == ST_NOTFOUND)
-        return DATA_NOT_FOUND;
-    return st == ST_EXISTS ? DATA_IN_USE : DATA_BAD;
+        return EXIT_NOT_FOUND;
+    return st == ST_EXISTS ? EXIT_EXISTS : EXIT_FAILED;
 }
 
 /* boot_id has DISK_BOOT_ID_MAX + 1 bytes. One that cannot be read is nobody's: then a
@@ -151,7 +144,7 @@ data_check(const struct data_options *options)
     enum status st = disk_check(&disk, found_cb, &l, &v);
     if (st != ST_OK) {
         bytes_fini(&l.out);
-        return fail(st, &v.error);
+        return data_fail(st, &v.error);
     }
     if (options->is_json) {
         end_json(&l, &v);
@@ -159,7 +152,7 @@ data_check(const struct data_options *options)
         bytes_fini(&l.out);
         print_verdict(&v);
     }
-    return v.why == ST_OK && v.damaged_files == 0 ? DATA_GOOD : DATA_BAD;
+    return v.why == ST_OK && v.damaged_files == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* --- repair --- */
@@ -267,7 +260,7 @@ check_plan(const struct data_options *o, const struct disk_mend *m)
 {
     if (is_nothing(m)) {
         (void)fprintf(stderr, "%s: nothing to repair\n", o->dir);
-        return DATA_GOOD;
+        return EXIT_DONE;
     }
     if (m->by_others)
         (void)fprintf(
@@ -280,7 +273,7 @@ check_plan(const struct data_options *o, const struct disk_mend *m)
                       "%s: %s\nIt cannot be repaired. What is whole is in the files "
                       "that data check calls good; restore a backup.\n",
                       o->dir, m->why);
-    return m->by_others || !m->is_possible ? DATA_BAD : -1;
+    return m->by_others || !m->is_possible ? EXIT_FAILED : -1;
 }
 
 int
@@ -293,17 +286,17 @@ data_repair(const struct data_options *options)
     struct disk_mend m;
     enum status st = disk_mend_plan(&disk, &m, &error);
     if (st != ST_OK)
-        return fail(st, &error);
+        return data_fail(st, &error);
     int code = check_plan(options, &m);
     if (code < 0) {
         say_plan(&m, options->dir);
-        code = data_is_confirmed(options->is_sure) ? DATA_GOOD : DATA_NOT_SURE;
-        if (code == DATA_GOOD && disk_mend_do(&disk, &m, aside, &error) != ST_OK)
-            code = fail(ST_IO, &error);
-        else if (code == DATA_GOOD)
+        code = data_is_confirmed(options->is_sure) ? EXIT_DONE : EXIT_USAGE;
+        if (code == EXIT_DONE && disk_mend_do(&disk, &m, aside, &error) != ST_OK)
+            code = data_fail(ST_IO, &error);
+        else if (code == EXIT_DONE)
             (void)fprintf(stderr, "Repaired. What it was before is in %s/%s.\n",
                           options->dir, aside);
     }
-    report_json(options, &m, aside, aside[0] != '\0' && code == DATA_GOOD);
+    report_json(options, &m, aside, aside[0] != '\0' && code == EXIT_DONE);
     return code;
 }

@@ -26,6 +26,7 @@ src_server_libserver_a_SOURCES = \
 	src/server/control_stream.c src/server/control_stream.h \
 	src/server/data.c src/server/data.h \
 	src/server/directory.c src/server/directory.h \
+	src/server/exit.h \
 	src/server/handover.c src/server/handover.h \
 	src/server/imaging.c src/server/imaging.h \
 	src/server/init.c src/server/init.h \

@@ -3,6 +3,8 @@
 
 #include "raft/disk.h"
 #include "raft/members.h"
+#include "server/data.h"
+#include "server/exit.h"
 
 #include <stdio.h>
 
@@ -14,13 +16,10 @@ init_data(const struct config *c)
     if (rlog_members_find(&c->initial_cluster, c->node_id) == NULL) {
         (void)fprintf(stderr, "holdfastd: %s: node-id %llu is not in initial-cluster\n",
                       c->file, (unsigned long long)c->node_id);
-        return 1;
+        return EXIT_FAILED;
     }
     config_cluster_id(c, cluster_id);
     enum status st =
         disk_init(c->data_dir, c->node_id, cluster_id, &c->initial_cluster, &error);
-    if (st == ST_OK)
-        return 0;
-    (void)fprintf(stderr, "holdfastd: %s\n", error.text);
-    return st == ST_EXISTS ? 5 : 1;
+    return st == ST_OK ? EXIT_DONE : data_fail(st, &error);
 }

@@ -1,13 +1,15 @@
 /* Join: see join.h. */
 #include "server/join.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "raft/disk.h"
+#include "server/data.h"
+#include "server/exit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +17,6 @@
 #include <unistd.h>
 
 #define INVITE_BYTES_MAX (256u << 10)
-
-#define DONE   0
-#define FAILED 1
-#define EXISTS 5
 
 static int fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
@@ -31,22 +29,7 @@ fail(const char *format, ...)
     (void)vfprintf(stderr, format, args);
     (void)fputs("\n", stderr);
     va_end(args);
-    return FAILED;
-}
-
-static enum status
-read_file(const char *path, struct bytes *out)
-{
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return ST_IO;
-    bytes_reserve(out, INVITE_BYTES_MAX);
-    out->size = fread(out->data, 1, INVITE_BYTES_MAX, f);
-    bool is_whole = feof(f) && !ferror(f);
-    (void)fclose(f);
-    if (!is_whole)
-        errno = EFBIG;
-    return is_whole ? ST_OK : ST_IO;
+    return EXIT_FAILED;
 }
 
 /* A string of the invitation with a final NUL; false: it has none. */
@@ -61,35 +44,19 @@ find_text(const struct json_object *o, const char *key, struct bytes *ret_text)
     return strlen((const char *)ret_text->data) + 1 == ret_text->size;
 }
 
-static int
-write_new(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return fail("%s: %s", path, strerror(errno));
-    size_t size = strlen(text);
-    ssize_t n = write(fd, text, size);
-    int rv = fsync(fd);
-    if (close(fd) == 0 && rv == 0 && n == (ssize_t)size)
-        return DONE;
-    int code = fail("%s: %s", path, strerror(errno));
-    (void)unlink(path); /* ours: it was not there */
-    return code;
-}
-
 /* A file that is there counts, whatever it is: the start says whether it is good. */
 static int
 put_file(const struct json_object *o, const char *key, const char *path)
 {
     struct bytes text = {0};
-    int code = DONE;
+    int code = EXIT_DONE;
     if (access(path, F_OK) != 0) {
-        if (find_text(o, key, &text))
-            code = write_new(path, (const char *)text.data);
-        else
+        if (!find_text(o, key, &text))
             code = fail("%s is not there, and the invitation has none (cluster invite "
                         "with --ca-cert and --ca-key makes one)",
                         path);
+        else if (file_make(path, slice_of(text.data, text.size - 1)) != ST_OK)
+            code = fail("%s: %s", path, strerror(errno));
     }
     bytes_fini(&text);
     return code;
@@ -101,7 +68,7 @@ check_names(const struct json_object *o, const struct config *c)
     const struct json_member *node = json_find(o, "node");
     struct bytes token = {0};
     int64_t id = 0;
-    int code = DONE;
+    int code = EXIT_DONE;
     if (node == NULL || json_whole(node->value, &id) != ST_OK ||
         !find_text(o, "cluster_token", &token))
         code = fail("this is not an invitation");
@@ -140,7 +107,7 @@ is_named(const struct config *c, uint64_t id, const char *address)
 static int
 check_peers(const struct config *c, char *peers)
 {
-    int code = DONE;
+    int code = EXIT_DONE;
     char *rest = peers;
     char *item;
     while ((item = strsep(&rest, ",")) != NULL) { /* bound: the text */
@@ -148,11 +115,12 @@ check_peers(const struct config *c, char *peers)
         if (address == NULL)
             return fail("this is not an invitation");
         *address++ = '\0';
-        if (is_named(c, strtoull(item, NULL, 10), address))
+        uint64_t id = strtoull(item, NULL, 10);
+        if (id == c->node_id || is_named(c, id, address))
             continue;
-        if (code == DONE)
+        if (code == EXIT_DONE)
             code = fail("%s: initial-cluster does not name all members that are there: "
-                        "put",
+                        "add",
                         c->file);
         (void)fprintf(stderr, "initial-cluster = %s=%s\n", item, address);
     }
@@ -176,19 +144,19 @@ static int
 use_invite(const struct config *c, struct slice text)
 {
     struct json_object *o = mem_calloc(1, sizeof *o);
-    int code = FAILED;
+    int code = EXIT_FAILED;
     json_object_init(o);
     if (!utf8_is_valid(text) || json_parse(o, text) != JSON_IS_OBJECT)
         (void)fail("this is not an invitation");
     else
         code = check_names(o, c);
-    if (code == DONE)
+    if (code == EXIT_DONE)
         code = check_names_of_peers(o, c);
-    if (code == DONE)
+    if (code == EXIT_DONE)
         code = put_file(o, "ca", c->cluster_ca);
-    if (code == DONE)
+    if (code == EXIT_DONE)
         code = put_file(o, "cert", c->cluster_cert);
-    if (code == DONE)
+    if (code == EXIT_DONE)
         code = put_file(o, "key", c->cluster_key);
     json_object_fini(o);
     mem_free(o);
@@ -201,21 +169,22 @@ join_cluster(const struct config *c, const char *invite)
     uint8_t cluster_id[DISK_CLUSTER_ID_BYTES];
     struct disk_error error;
     struct bytes text = {0};
-    int code = DONE;
+    int code = EXIT_DONE;
     if (invite != NULL) {
-        if (read_file(invite, &text) != ST_OK)
-            code = fail("%s: %s", invite, strerror(errno));
+        enum status st = file_read(invite, INVITE_BYTES_MAX, &text);
+        if (st != ST_OK)
+            code =
+                fail("%s: %s", invite,
+                     st == ST_RANGE ? "too long for an invitation" : strerror(errno));
         else
             code = use_invite(c, slice_of(text.data, text.size));
         bytes_fini(&text);
     } else if (!has_peers(c)) {
         code = fail("%s: initial-cluster must name members that are there", c->file);
     }
-    if (code != DONE)
+    if (code != EXIT_DONE)
         return code;
     config_cluster_id(c, cluster_id);
     enum status st = disk_join(c->data_dir, c->node_id, cluster_id, &error);
-    if (st != ST_OK)
-        (void)fail("%s", error.text);
-    return st == ST_OK ? DONE : st == ST_EXISTS ? EXISTS : FAILED;
+    return st == ST_OK ? EXIT_DONE : data_fail(st, &error);
 }

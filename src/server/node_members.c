@@ -30,7 +30,8 @@ is_blank(const struct node *n)
 uint64_t
 node_features(const struct node *n)
 {
-    return CLUSTER_FEATURE_LEVEL(HF_LEVEL_NOW) | CLUSTER_FEATURE_ORIGIN(n->origin) |
+    return CLUSTER_FEATURE_LOGINS | CLUSTER_FEATURE_LEVEL(HF_LEVEL_NOW) |
+           CLUSTER_FEATURE_ORIGIN(n->origin) |
            (is_blank(n) ? CLUSTER_FEATURE_BLANK : 0) |
            (rlog_is_new(replica_rlog(n->replica)) ? CLUSTER_FEATURE_NEW : 0);
 }
@@ -187,7 +188,6 @@ node_met_peer(struct node *n, uint64_t peer)
               log_quote("this node has only what data init made, and the cluster has "
                         "more"),
               log_quote("no vote before all is here"));
-    cluster_set_features(n->cluster, node_features(n));
     if (disk_distrust(n->disk) != ST_OK) {
         log_event(LOG_ERROR, "node.fatal", "what=%s consequence=exiting",
                   log_quote("meta cannot be written"));
@@ -199,8 +199,10 @@ node_met_peer(struct node *n, uint64_t peer)
 static void
 tell_logins(struct node *n, uint64_t peer, const struct bytes *body)
 {
-    /* One of level 1 closes the connection at a frame of this kind. */
-    if (node_level_of(n, peer) >= HF_LEVEL_SWEEPS)
+    struct cluster_peer_info info;
+    /* An older version closes the connection at a frame of this kind. */
+    if (cluster_peer(n->cluster, peer, &info) == ST_OK &&
+        (info.features & CLUSTER_FEATURE_LOGINS) != 0)
         cluster_send_user(n->cluster, peer, KNOWN_LOGINS_FRAME,
                           slice_of(body->data, body->size));
 }
@@ -223,7 +225,6 @@ node_tell_new_logins(struct node *n)
         return;
     node_members(n, &members);
     for (uint32_t i = 0; i < members.count; i++)
-        if (members.members[i].id != n->config->node_id)
-            tell_logins(n, members.members[i].id, &body);
+        tell_logins(n, members.members[i].id, &body);
     bytes_fini(&body);
 }

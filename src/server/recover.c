@@ -8,15 +8,13 @@
 #include "queue/salvage.h"
 #include "raft/disk.h"
 #include "raft/members.h"
+#include "raft/rlog_members.h"
 #include "server/data.h"
+#include "server/exit.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#define DONE     0
-#define FAILED   1
-#define NOT_SURE 2
 
 struct recovery {
     struct rlog_disk *log;
@@ -24,35 +22,6 @@ struct recovery {
     uint64_t last_term;
     struct rlog_members members; /* the newest there */
 };
-
-static enum status
-read_members(struct recovery *r)
-{
-    const struct rlog_found *found = &r->log->found;
-    uint64_t i = found->count;
-    r->members = found->snapshot.members;
-    while (i > 0 && found->entries[i - 1].type != RLOG_CHANGE)
-        i--;
-    if (i == 0)
-        return r->members.count > 0 ? ST_OK : ST_NOTFOUND;
-    struct rlog_entry e;
-    enum status st = r->log->ops->read(r->log->ctx, found->first_index + i - 1, &e);
-    if (st == ST_OK) {
-        st = rlog_members_decode(rlog_payload(&e), &r->members);
-        blob_put(e.blob);
-    }
-    return st;
-}
-
-static bool
-is_alone(const struct rlog_members *m, uint64_t id)
-{
-    uint32_t voters = 0;
-    for (uint32_t i = 0; i < m->count; i++)
-        voters += m->members[i].is_voter;
-    const struct rlog_member *self = rlog_members_find(m, id);
-    return voters == 1 && self != NULL && self->is_voter;
-}
 
 static void
 say_plan(const struct recovery *r, uint64_t id)
@@ -114,30 +83,24 @@ go_on(const struct recover_options *o, struct recovery *r)
     r->last_index = found->first_index + found->count - 1;
     r->last_term =
         found->count > 0 ? found->entries[found->count - 1].term : found->snapshot.term;
-    if (read_members(r) != ST_OK || rlog_members_find(&r->members, id) == NULL) {
+    if (rlog_found_members(r->log, &r->members) != ST_OK ||
+        rlog_members_find(&r->members, id) == NULL) {
         (void)fprintf(stderr, "holdfastd: this node's log does not name it as a "
                               "member: it cannot go on alone\n");
-        return FAILED;
+        return EXIT_FAILED;
     }
-    if (is_alone(&r->members, id)) {
+    if (rlog_members_is_sole_voter(&r->members, id)) {
         (void)fprintf(stderr, "This node is the only voter already.\n");
-        return DONE;
+        return EXIT_DONE;
     }
     say_plan(r, id);
     if (!data_is_confirmed(o->is_sure))
-        return NOT_SURE;
+        return EXIT_USAGE;
     if (write_entry(r, id) != ST_OK) {
         (void)fprintf(stderr, "holdfastd: %s\n", strerror(errno));
-        return FAILED;
+        return EXIT_FAILED;
     }
-    return DONE;
-}
-
-static int
-refuse(enum status st, const struct disk_error *error)
-{
-    (void)fprintf(stderr, "holdfastd: %s\n", error->text);
-    return st == ST_NOTFOUND ? 4 : st == ST_EXISTS ? 5 : FAILED;
+    return EXIT_DONE;
 }
 
 static void
@@ -150,7 +113,7 @@ report_json(const struct recovery *r, uint64_t id, int code)
     json_put_u64(&w, "node", id);
     json_put_u64(&w, "last_index", r->last_index);
     json_put_u64(&w, "last_term", r->last_term);
-    json_put_bool(&w, "recovered", code == DONE);
+    json_put_bool(&w, "recovered", code == EXIT_DONE);
     json_put_u64(&w, "exit", (uint64_t)code);
     json_object_end(&w);
     (void)printf("%.*s\n", (int)out.size, (const char *)out.data);
@@ -173,13 +136,13 @@ recover(const struct recover_options *o)
     };
     if (config_boot_id(c->boot_id_file, boot_id, sizeof boot_id) != ST_OK) {
         (void)fprintf(stderr, "holdfastd: %s: %s\n", c->boot_id_file, strerror(errno));
-        return FAILED;
+        return EXIT_FAILED;
     }
     config_cluster_id(c, options.cluster_id);
     enum status st = disk_open(&options, &d, &error);
-    int code = FAILED;
+    int code = EXIT_FAILED;
     if (st != ST_OK) {
-        code = refuse(st, &error);
+        code = data_fail(st, &error);
     } else {
         r.log = disk_rlog(d);
         if (disk_is_rejoining(d))
@@ -189,8 +152,8 @@ recover(const struct recover_options *o)
             code = go_on(o, &r);
         r.log->ops->found_done(r.log->ctx);
         st = disk_close(d, true);
-        if (code == DONE && st != ST_OK)
-            code = FAILED;
+        if (code == EXIT_DONE && st != ST_OK)
+            code = EXIT_FAILED;
     }
     if (o->is_json)
         report_json(&r, c->node_id, code);

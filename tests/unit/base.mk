@@ -6,6 +6,7 @@ tests_unit_test_base_SOURCES = \
 	tests/unit/base/test_blob.c \
 	tests/unit/base/test_bytes.c \
 	tests/unit/base/test_crc32c.c \
+	tests/unit/base/test_file.c \
 	tests/unit/base/test_heap.c \
 	tests/unit/base/test_histogram.c \
 	tests/unit/base/test_json.c \

@@ -13,6 +13,7 @@ main(void)
     srunner_add_suite(runner, suite_list());
     srunner_add_suite(runner, suite_tree());
     srunner_add_suite(runner, suite_map());
+    srunner_add_suite(runner, suite_file());
     srunner_add_suite(runner, suite_heap());
     srunner_add_suite(runner, suite_histogram());
     srunner_add_suite(runner, suite_crc32c());

@@ -13,6 +13,7 @@
 Suite *suite_blob(void);
 Suite *suite_bytes(void);
 Suite *suite_crc32c(void);
+Suite *suite_file(void);
 Suite *suite_heap(void);
 Suite *suite_histogram(void);
 Suite *suite_json(void);
