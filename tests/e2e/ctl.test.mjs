@@ -230,6 +230,15 @@ test("what works over the control socket and over wss does the same", () => {
   assert.equal(ctl(["msg", "purge", "--queue", "demo", "--yes", ...wss()]).status, EXIT.usage);
 });
 
+test("a message that standard output does not take is not acknowledged", () => {
+  ctl(["sub", "--timeout", "1", "--count", "99", ...wss()]); // whatever is there
+  assert.equal(ctl(["pub", "kept", ...wss()]).status, 0);
+  const full = spawnSync("sh", ["-c", 'exec "$0" "$@" >/dev/full', program, "sub", "--count", "1", ...wss()], { encoding: "utf8", timeout: 60000, env: environment() });
+  assert.equal(full.status, EXIT.failed);
+  assert.match(full.stderr, /not acknowledged/);
+  assert.equal(ctl(["sub", "--count", "1", ...wss()]).stdout, "kept\n");
+});
+
 test("commands that go on print a document a line", () => {
   const lines = (r) => r.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   const pub = ctl(["pub", "-", "--json", ...wss()], { input: "a\nb\n" });
@@ -327,6 +336,12 @@ test("contexts keep address and logins where only their owner reads them", () =>
   assert.equal(ctl(["context", "use", "one"]).status, 0);
   assert.equal(ctl(["stats", "live"]).status, 0);
   assert.equal(ctl(["pub", "x"]).status, 0);
+  // What works here too must say which queue it means.
+  const which = ctl(["dlq", "purge", "--yes", "--json"]);
+  assert.equal(which.status, EXIT.usage);
+  assert.match(document(which, "dlq purge").error, /--socket PATH, --url or --context/);
+  assert.equal(ctl(["dlq", "purge", "--yes", "--context", "one"]).status, 0);
+  assert.equal(ctl(["dlq", "purge", "--yes", ...node()]).status, 0);
   // Another address gets no password of it.
   assert.equal(ctl(["stats", "live", "--url", cluster.info.url, "--ca", cluster.info.ca]).status, EXIT.usage);
   assert.equal(ctl(["stats", "live"], { env: { HOLDFAST_URL: cluster.info.url, HOLDFAST_CA: cluster.info.ca } }).status, EXIT.usage);

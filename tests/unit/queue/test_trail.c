@@ -1,6 +1,7 @@
 /* Tests of queue/trail.h: what is noted about a message, and what it costs. */
 #include "queue/trail.h"
 
+#include "base/mem.h"
 #include "queue/level.h"
 #include "rig.h"
 #include "suites.h"
@@ -152,6 +153,24 @@ START_TEST(nothing_is_noted_at_the_first_level_or_of_durability_0)
 }
 END_TEST
 
+START_TEST(a_restored_trail_takes_the_room_of_its_events)
+{
+    struct bytes out = {0};
+    struct message *m = rig_publish(&rig, q, 1, "x");
+    struct message back = {.durability = 1};
+    rig_assign(&rig, m, rig_session(&rig, q, 5));
+    message_release(rig.a, m, q->next_order, rig.now_ms);
+    ck_assert_ptr_nonnull(m->trail);
+    trail_encode(&out, m->trail);
+    struct reader r = reader_of(slice_of(out.data, out.size));
+    ck_assert_int_eq(trail_decode(&r, &back), ST_OK);
+    ck_assert_uint_eq(back.trail->count, m->trail->count);
+    ck_assert_uint_eq(back.trail->capacity, m->trail->capacity);
+    mem_free(back.trail);
+    bytes_fini(&out);
+}
+END_TEST
+
 Suite *
 suite_trail(void)
 {
@@ -164,6 +183,7 @@ suite_trail(void)
     tcase_add_test(tc, the_first_and_the_last_events_stay);
     tcase_add_loop_test(tc, a_rollback_takes_events_back_one_by_one, 0, 20);
     tcase_add_test(tc, nothing_is_noted_at_the_first_level_or_of_durability_0);
+    tcase_add_test(tc, a_restored_trail_takes_the_room_of_its_events);
     suite_add_tcase(suite, tc);
     return suite;
 }
