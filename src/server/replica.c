@@ -131,6 +131,8 @@ apply_cb(void *ctx, const struct rlog_entry *entry)
         state_skip(r->state, entry->index);
         return;
     }
+    if (entry->index != r->epoch_index)
+        timekeeper_applied(&r->time, entry->term);
     /* What this process read from its own disk was in another's memory, and is gone. */
     if (r->phase == PHASE_CLAIMED && entry->index == r->epoch_index &&
         r->passed_on_index > r->opened_index)

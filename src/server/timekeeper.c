@@ -144,6 +144,13 @@ timekeeper_wall_ms(const struct timekeeper *t, uint64_t own_ms, uint64_t now_ms)
     return sorted[(n - 1) / 2];
 }
 
+void
+timekeeper_applied(struct timekeeper *t, uint64_t term)
+{
+    if (term > t->log_term)
+        t->log_term = term;
+}
+
 uint64_t
 timekeeper_cluster_ms(const struct timekeeper *t,
                       uint64_t stamp_ms,
@@ -153,11 +160,14 @@ timekeeper_cluster_ms(const struct timekeeper *t,
 {
     if (stamp_ms == 0 && t->known_ms == 0)
         return wall_ms;
-    uint64_t ms = 0;
+    uint64_t known_ms = 0;
+    uint64_t reckoned_ms = 0;
     if (t->known_ms != 0)
-        ms = t->known_ms + since(t->known_at_ms, now_ms);
-    else if (behind_secs < TIMEKEEPER_BEHIND_MOST &&
-             wall_ms > (uint64_t)behind_secs * 1000)
-        ms = wall_ms - (uint64_t)behind_secs * 1000;
+        known_ms = t->known_ms + since(t->known_at_ms, now_ms);
+    if (behind_secs < TIMEKEEPER_BEHIND_MOST && wall_ms > (uint64_t)behind_secs * 1000)
+        reckoned_ms = wall_ms - (uint64_t)behind_secs * 1000;
+    uint64_t ms = known_ms;
+    if (known_ms == 0 || (t->known_term < t->log_term && reckoned_ms < known_ms))
+        ms = reckoned_ms;
     return ms > stamp_ms ? ms : stamp_ms;
 }

@@ -40,7 +40,8 @@ struct timekeeper {
     uint64_t known_at_ms; /* monotonic: when it was that */
     uint64_t known_term;  /* of the leader whose time it is */
     bool is_sure;         /* by that leader's word, not only by other followers' */
-    uint64_t sent_ms;     /* monotonic: when the peers were told last */
+    uint64_t log_term; /* newest term of another leader that an entry was applied of */
+    uint64_t sent_ms;  /* monotonic: when the peers were told last */
 };
 
 void timekeeper_up(struct timekeeper *t, uint64_t peer);
@@ -64,10 +65,13 @@ void timekeeper_note(struct timekeeper *t,
  * late rather than early. */
 uint64_t
 timekeeper_wall_ms(const struct timekeeper *t, uint64_t own_ms, uint64_t now_ms);
+/* An entry of that term's leader, another node, was applied. */
+void timekeeper_applied(struct timekeeper *t, uint64_t term);
 /* Cluster time for a new leader, never less than stamp_ms, the log's last stamp: what
  * is known, and if nothing is, by the wall clocks, less the behind_secs that cluster
  * time was behind them when that stamp was made (so that a delay that began while it
- * was behind does not end early). No stamp: the wall. */
+ * was behind does not end early). What is known of an older term than the log's is not
+ * trusted to be later than that. No stamp: the wall. */
 uint64_t timekeeper_cluster_ms(const struct timekeeper *t,
                                uint64_t stamp_ms,
                                uint16_t behind_secs,

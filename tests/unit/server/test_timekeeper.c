@@ -133,6 +133,26 @@ START_TEST(cluster_time_goes_on_from_what_is_known_best)
 }
 END_TEST
 
+/* A node that was cut off may lead with the entries of a leader that it never heard
+ * tell the time. What it knows of the leader before may be ahead of those entries'
+ * time. */
+START_TEST(what_is_known_of_an_older_term_than_the_logs_is_no_later_than_the_wall_says)
+{
+    hear_of(7, true, T, 1000);
+    timekeeper_applied(&t, 7);
+    ck_assert_uint_eq(timekeeper_cluster_ms(&t, T - 2000, 1, T, 1000), T);
+    timekeeper_applied(&t, 9);
+    timekeeper_applied(&t, 8);
+    ck_assert_uint_eq(timekeeper_cluster_ms(&t, T - 2000, 1, T, 1000), T - 1000);
+    ck_assert_uint_eq(timekeeper_cluster_ms(&t, T - 500, 1, T, 1000), T - 500);
+    ck_assert_uint_eq(timekeeper_cluster_ms(&t, T - 500, 1, T + 90000, 1000), T);
+    ck_assert_uint_eq(
+        timekeeper_cluster_ms(&t, T - 500, TIMEKEEPER_BEHIND_MOST, T, 1000), T - 500);
+    hear_of(9, false, T - 100, 1000);
+    ck_assert_uint_eq(timekeeper_cluster_ms(&t, T - 500, 1, T, 1000), T - 100);
+}
+END_TEST
+
 /* Words come late, so of the same term the most counts, until the leader itself has
  * spoken. */
 START_TEST(the_newest_term_counts_and_the_leaders_word_before_others)
@@ -186,6 +206,9 @@ timekeeper_suite(void)
     tcase_add_test(tc, the_wall_is_the_middle_clock_and_of_two_the_lower);
     tcase_add_test(tc, the_clock_of_who_is_not_connected_does_not_count);
     tcase_add_test(tc, cluster_time_goes_on_from_what_is_known_best);
+    tcase_add_test(
+        tc,
+        what_is_known_of_an_older_term_than_the_logs_is_no_later_than_the_wall_says);
     tcase_add_test(tc, the_newest_term_counts_and_the_leaders_word_before_others);
     tcase_add_test(tc, a_leaders_word_that_is_less_counts_for_as_much_as_it_may);
     suite_add_tcase(suite, tc);
