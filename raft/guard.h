@@ -37,7 +37,9 @@ enum rlog_guard {
     RLOG_GUARD_GATE_STRICT, /* a rejoining node has grace and relaxation: mutant */
     RLOG_GUARD_LOST_TAIL,   /* a leader does not notice that a peer lost its tail */
     RLOG_GUARD_AHEAD,       /* nor a node that its snapshot is ahead of the leader */
+    RLOG_GUARD_CHAIN,       /* a node's chain takes in what was not applied: mutant */
     RLOG_GUARD_EPOCH,       /* src/server/replica.c: waits for an entry of its term */
+    RLOG_GUARD_STAND_BY,    /* a node without a vote by its own log does not vote */
     RLOG_GUARD_COUNT,
 };
 

@@ -209,6 +209,39 @@ receive_append_result(struct rlog *r, uint64_t peer, struct slice body)
     return ST_OK;
 }
 
+/* This node in the library's configuration, if it has no vote by it. */
+static struct raft_server *
+own_stand_by(struct rlog *r)
+{
+    for (unsigned i = 0; i < r->raft.configuration.n; i++) {
+        struct raft_server *s = &r->raft.configuration.servers[i];
+        if (s->id == r->options.id && s->role != RAFT_VOTER)
+            return s;
+    }
+    return NULL;
+}
+
+/* Who may vote is for the candidate to know: it asks the voters of its own newest
+ * configuration, which may have one that we have not got. The library refuses a vote
+ * by ours (Raft 4.1 says otherwise); a cluster whose last change made this node a voter
+ * would wait for it for ever. Nor does the library let a node without a vote forget a
+ * silent leader. */
+static void
+feed_vote(struct rlog *r, uint64_t peer, struct raft_message *m)
+{
+    struct raft_server *self = own_stand_by(r);
+    if (self == NULL || !rlog_guard_is_on(RLOG_GUARD_STAND_BY)) {
+        feed(r, peer, m, NULL);
+        return;
+    }
+    int role = self->role;
+    if (r->now_ms - r->leader_heard_ms >= r->options.election_ms)
+        m->request_vote.disrupt_leader = true;
+    self->role = RAFT_VOTER;
+    feed(r, peer, m, NULL); /* a vote changes no configuration */
+    self->role = role;
+}
+
 static enum status
 receive_vote(struct rlog *r, uint64_t peer, struct slice body)
 {
@@ -223,7 +256,7 @@ receive_vote(struct rlog *r, uint64_t peer, struct slice body)
         return ST_OK;
     if (rlog_gate_misses_leader(r))
         m.request_vote.disrupt_leader = true;
-    feed(r, peer, &m, NULL);
+    feed_vote(r, peer, &m);
     if (m.request_vote.pre_vote && !r->is_stopped)
         rlog_fast_asked(r);
     return ST_OK;

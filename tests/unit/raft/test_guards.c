@@ -325,6 +325,53 @@ START_TEST(g12_a_transfer_is_not_begun_again_while_it_runs)
 }
 END_TEST
 
+/* Node 4 became a voter while it did not hear; then a voter and the leader are lost,
+ * and one of the two comes back. Three of four are there. */
+static bool
+elected_with_one_that_does_not_know_of_its_vote(void)
+{
+    struct rig *rig = rig_new(4);
+    struct rlog_members members;
+    uint64_t index;
+    rig_members(3, &members);
+    for (unsigned i = 1; i <= 4; i++) {
+        memdisk_fini(&rig->nodes[i].disk);
+        memdisk_init(&rig->nodes[i].disk, &members);
+        ck_assert_int_eq(rig_start(rig, i, false), ST_OK);
+    }
+    while (rig->nodes[1].leader == 0)
+        rig_run(rig, 1);
+    struct rig_node *leader = &rig->nodes[rig->nodes[1].leader];
+    rig_run(rig, 100);
+    rig_members(4, &members);
+    members.members[3].is_voter = false;
+    ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
+    rig_converge(rig, index, 3000);
+    rig_cut(rig, 4, true);
+    members.members[3].is_voter = true;
+    ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
+    rig_run(rig, 100);
+    ck_assert_uint_ge(rig_status(leader).commit_index, index);
+    uint64_t id = leader->id;
+    rig_stop(rig, id % 3 + 1, false, true);
+    rig_stop(rig, id, false, true);
+    rig_cut(rig, 4, false);
+    ck_assert_int_eq(rig_start(rig, id, false), ST_OK);
+    rig_run(rig, 10000);
+    bool ok = rig->nodes[4].leader != 0;
+    if (ok)
+        rig_converge(rig, index, 3000);
+    rig_free(rig);
+    return ok;
+}
+
+START_TEST(who_does_not_know_yet_that_it_is_a_voter_votes)
+{
+    scenario_check(elected_with_one_that_does_not_know_of_its_vote,
+                   RLOG_GUARD_STAND_BY);
+}
+END_TEST
+
 Suite *
 suite_guards(void)
 {
@@ -344,6 +391,7 @@ suite_guards(void)
     tcase_add_test(t, g10_a_pre_vote_refusal_carries_the_newer_term);
     tcase_add_test(t, g11_vote_results_reach_the_library_only_as_candidate);
     tcase_add_test(t, g12_a_transfer_is_not_begun_again_while_it_runs);
+    tcase_add_test(t, who_does_not_know_yet_that_it_is_a_voter_votes);
     suite_add_tcase(s, t);
     return s;
 }
