@@ -299,6 +299,7 @@ checker_redriven(struct sim *s, struct known *m)
     struct list_node *node;
     m->is_fuzzy = false;
     m->is_redriven = true;
+    m->redriven_us = s->now_us;
     /* The one that put it there; others may be on their way. */
     m->tries--;
     m->dead_tries--;

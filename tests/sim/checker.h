@@ -49,10 +49,11 @@ struct known {
     uint8_t durability;
     enum gone gone : 8;
     bool has_id;
-    bool is_fuzzy;    /* a redrive of it has an outcome that nobody knows (yet) */
-    bool is_redriven; /* it was dead, and came back */
-    bool is_seen;     /* in the walk over a state */
-    bool is_refused;  /* there was no room for it */
+    bool is_fuzzy;        /* a redrive of it has an outcome that nobody knows (yet) */
+    bool is_redriven;     /* it was dead, and came back */
+    uint64_t redriven_us; /* when that was known */
+    bool is_seen;         /* in the walk over a state */
+    bool is_refused;      /* there was no room for it */
 };
 
 /* A session, as its client sees it, through all its resumes. */

@@ -77,7 +77,11 @@ told_settle(struct sim *s,
     if (code != 301)
         sim_violation(s, "m%llu (d%u): %s refused with %u", key_of(m), m->durability,
                       op->is_ack ? "ack" : "nack", code);
-    if (s->options.mode == MODE_KILLS && op->was_held && m->admin_tries == 0)
+    /* An administrator took it and gave it back while its holder was away, and the ack
+     * was on its way when that was known. */
+    bool is_returned = m->is_redriven && op->sent_us <= m->redriven_us;
+    if (s->options.mode == MODE_KILLS && op->was_held && m->admin_tries == 0 &&
+        !is_returned)
         sim_violation(s, "hold-kept: m%llu (d%u): 301 for client %u, which holds it",
                       key_of(m), m->durability, conn->client);
 }
