@@ -249,12 +249,26 @@ is_special(uint8_t c)
     return c < 0x20 || c == '"' || c == '\\';
 }
 
-/* The index of the first special byte of 16, or 16. Comparing lanes sets all bits of
- * each byte that fits. */
+/* Comparing lanes sets all bits of each byte that fits. */
+static inline lane_words
+special_of(lane v)
+{
+    return (lane_words)((v < 0x20) | (v == '"') | (v == '\\'));
+}
+
+static inline bool
+is_plain_64(const uint8_t *p)
+{
+    lane_words w = special_of(load_lane(p)) | special_of(load_lane(p + 16)) |
+                   special_of(load_lane(p + 32)) | special_of(load_lane(p + 48));
+    return (w[0] | w[1]) == 0;
+}
+
+/* The index of the first special byte of 16, or 16. */
 static inline size_t
 first_special(lane v)
 {
-    lane_words w = (lane_words)((v < 0x20) | (v == '"') | (v == '\\'));
+    lane_words w = special_of(v);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (w[0] != 0)
         return (size_t)__builtin_ctzll(w[0]) / 8;
@@ -271,6 +285,8 @@ json_plain_size(struct slice s)
 {
     const uint8_t *p = s.data;
     const uint8_t *end = slice_end(s);
+    while (end - p >= 64 && is_plain_64(p)) /* most of a body */
+        p += 64;
     while (end - p >= 16) {
         size_t plain = first_special(load_lane(p));
         p += plain;
