@@ -44,6 +44,7 @@ struct cluster;
 #define CLUSTER_FEATURE_BLANK          1u /* made to join, and it has nothing yet */
 #define CLUSTER_FEATURE_NEW            2u /* it has only what data init made */
 #define CLUSTER_FEATURE_LOGINS         4u /* it takes known logins of others */
+#define CLUSTER_FEATURE_AGREEMENT      8u /* it takes what others say they applied */
 /* The highest level of records that it reads; a node that says none reads 1. */
 #define CLUSTER_FEATURE_LEVEL(level)   ((uint64_t)(level) << 8)
 /* What its data were restored from: two nodes that say something else do not talk. 0:

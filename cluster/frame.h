@@ -17,6 +17,7 @@
  *   4      4    protocol version
  *   8      8    feature bits: 0: it has nothing yet (it was made to join);
  *               1: it has only what data init made; 2: it takes known logins;
+ *               3: it takes what others say they have applied (agreement);
  *               8 to 15: the highest level of records that it reads, 0 = 1;
  *               32 to 63: what its data were restored from, 0 = they were not
  *   16     16   cluster id

@@ -2,6 +2,7 @@
  * the last; while it is, the directory counts as none and making it can be repeated. */
 #include "raft/disk_int.h"
 #include "raft/disk_make.h"
+#include "raft/disk_seed.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -25,6 +26,17 @@ fail(const char *dir, struct disk_error *e)
     return st;
 }
 
+/* A node's data, or what else is there. */
+static void
+say_not_empty(const char *dir, int dir_fd, const char *name, struct disk_error *e)
+{
+    struct stat stat;
+    bool is_node = fstatat(dir_fd, "meta-1", &stat, 0) == 0 ||
+                   fstatat(dir_fd, "meta-2", &stat, 0) == 0;
+    disk_error_set(e, "%s: not empty (%.100s)%s; nothing changed", dir, name,
+                   is_node ? ": a node's data are there already" : "");
+}
+
 /* ST_EXISTS when there is anything but what a broken attempt left. */
 static enum status
 check_empty(const char *dir, int dir_fd, struct disk_error *e)
@@ -44,8 +56,7 @@ check_empty(const char *dir, int dir_fd, struct disk_error *e)
     while ((entry = readdir(listing)) != NULL && st == ST_OK)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             strcmp(entry->d_name, "lost+found") != 0) {
-            disk_error_set(e, "%s: not empty (%.100s); nothing changed", dir,
-                           entry->d_name);
+            say_not_empty(dir, dir_fd, entry->d_name, e);
             st = ST_EXISTS;
         }
     closedir(listing);
@@ -137,6 +148,17 @@ disk_make_folders(int dir_fd)
 }
 
 enum status
+disk_check_unused(const char *dir, struct disk_error *ret_error)
+{
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return errno == ENOENT ? ST_OK : fail(dir, ret_error);
+    enum status st = check_empty(dir, dir_fd, ret_error);
+    close(dir_fd);
+    return st;
+}
+
+enum status
 disk_begin_directory(const char *dir, int *ret_dir_fd, struct disk_error *e)
 {
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
@@ -176,8 +198,11 @@ disk_finish_directory(const char *dir,
     if (disk_replace_file(&sys, dir_fd, "boot", boot_bytes, sizeof boot_bytes) != 0 ||
         disk_replace_file(&sys, dir_fd, "meta-1", meta_bytes, sizeof meta_bytes) != 0 ||
         disk_replace_file(&sys, dir_fd, "meta-2", meta_bytes, sizeof meta_bytes) != 0 ||
-        unlinkat(dir_fd, "initialising", 0) != 0 || fsync(dir_fd) != 0)
-        return fail(dir, e);
+        unlinkat(dir_fd, "initialising", 0) != 0 || fsync(dir_fd) != 0) {
+        enum status st = disk_errno_status(errno);
+        disk_error_set(e, "%s: boot, meta-1 or meta-2: %s", dir, strerror(errno));
+        return st;
+    }
     sync_parent(dir);
     return ST_OK;
 }

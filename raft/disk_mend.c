@@ -9,6 +9,7 @@
 #include "raft/disk_int.h"
 
 #include "base/mem.h"
+#include "raft/members.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -210,18 +211,6 @@ plan_meta(struct disk *d, const struct disk_options *o, struct disk_mend *m)
     }
 }
 
-static bool
-others_can(const struct rlog_members *members, uint64_t self)
-{
-    uint32_t voters = 0;
-    uint32_t others = 0;
-    for (uint32_t i = 0; i < members->count; i++) {
-        voters += members->members[i].is_voter;
-        others += members->members[i].is_voter && members->members[i].id != self;
-    }
-    return others > voters / 2;
-}
-
 static enum status
 plan(struct disk *d,
      const struct disk_options *o,
@@ -239,7 +228,7 @@ plan(struct disk *d,
         plan_meta(d, o, m);
     bool is_lone = members.count == 1;
     if (members.count > 1 && meta_error.text[0] == 0)
-        m->by_others = others_can(&members, d->node_id);
+        m->by_others = rlog_members_can_spare(&members, d->node_id);
     if (members.count == 0 || (m->is_meta && !is_lone)) {
         m->is_possible = false;
         snprintf(m->why, sizeof m->why, "%s",

@@ -147,10 +147,19 @@ struct disk_seed {
 };
 
 static enum status
-fail(const struct disk_seed *s, struct disk_error *e)
+fail(const struct disk_seed *s, const char *file, struct disk_error *e)
 {
     enum status st = disk_errno_status(errno);
-    disk_error_set(e, "%s: %s", s->dir, strerror(errno));
+    disk_error_set(e, "%s/%s: %s", s->dir, file, strerror(errno));
+    return st;
+}
+
+static enum status
+fail_image(const struct disk_seed *s, struct disk_error *e)
+{
+    enum status st = disk_errno_status(errno);
+    disk_error_set(e, "%s/snapshots/%s: %s", s->dir, disk_temporary_name(false),
+                   strerror(errno));
     return st;
 }
 
@@ -176,13 +185,13 @@ begin(struct disk_seed *s, struct disk_error *e)
     if (st != ST_OK)
         return st;
     if (disk_make_folders(s->dir_fd) != 0)
-        return fail(s, e);
+        return fail(s, "log or snapshots", e);
     s->snap_fd = openat(s->dir_fd, "snapshots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->snap_fd < 0)
-        return fail(s, e);
+        return fail(s, "snapshots", e);
     s->fd = openat(s->snap_fd, disk_temporary_name(false),
                    O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    return s->fd < 0 ? fail(s, e) : ST_OK;
+    return s->fd < 0 ? fail_image(s, e) : ST_OK;
 }
 
 enum status
@@ -224,7 +233,7 @@ disk_seed_write(struct disk_seed *s, struct slice piece, struct disk_error *ret_
     if (disk_write_at(&s->sys, s->fd, head, sizeof head, offset) != 0 ||
         disk_write_at(&s->sys, s->fd, piece.data, piece.size, offset + sizeof head) !=
             0)
-        return fail(s, ret_error);
+        return fail_image(s, ret_error);
     s->meta.crc = crc32c(s->meta.crc, piece.data, piece.size);
     s->meta.size_bytes += piece.size;
     s->chunk++;
@@ -267,8 +276,10 @@ disk_seed_finish(struct disk_seed *s,
     struct disk_boot boot = {.is_clean = true};
     memcpy(meta.cluster_id, s->options.cluster_id, DISK_CLUSTER_ID_BYTES);
     enum status st = ST_OK;
-    if (name_image(s) != 0 || write_origin(s, origin) != 0)
-        st = fail(s, ret_error);
+    if (name_image(s) != 0)
+        st = fail_image(s, ret_error);
+    else if (write_origin(s, origin) != 0)
+        st = fail(s, "origin", ret_error);
     else
         st = disk_finish_directory(s->dir, s->dir_fd, &meta, &boot, ret_error);
     disk_seed_abandon(s);

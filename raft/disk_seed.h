@@ -41,6 +41,9 @@ struct disk_seed_options {
     uint64_t chain;
 };
 
+/* May a data directory be made there? It is not there, is empty, or has what an attempt
+ * left that was broken off. ST_EXISTS, ST_IO. */
+enum status disk_check_unused(const char *dir, struct disk_error *ret_error) MUST_USE;
 /* As disk_init(): ST_EXISTS: dir holds something; ST_INVALID: the members are not
  * right; ST_FULL, ST_IO. Until disk_seed_finish() the directory counts as none, and
  * making it can be repeated. */

@@ -1,5 +1,5 @@
 # The replicated log of one node: librlog is its logic (no I/O), librdisk the data directory.
-# pure: change entries guard heap members rlog rlog_elect rlog_gate rlog_offer rlog_receive rlog_room rlog_send rlog_snapshot rlog_step rlog_store rlog_submit wire wire_snapshot
+# pure: change entries guard heap members rlog rlog_chain rlog_elect rlog_gate rlog_offer rlog_receive rlog_room rlog_send rlog_snapshot rlog_step rlog_store rlog_submit wire wire_snapshot
 noinst_LIBRARIES += raft/librlog.a raft/librdisk.a
 raft_librlog_a_SOURCES = \
 	raft/change.c raft/change.h \
@@ -9,6 +9,7 @@ raft_librlog_a_SOURCES = \
 	raft/members.c raft/members.h \
 	raft/rlog.c raft/rlog.h \
 	raft/rlog_disk.h raft/rlog_int.h raft/rlog_members.h raft/rlog_parts.h raft/rlog_state.h raft/rlog_types.h \
+	raft/rlog_chain.c raft/rlog_chain.h \
 	raft/rlog_elect.c \
 	raft/rlog_gate.c \
 	raft/rlog_offer.c \

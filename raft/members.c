@@ -134,6 +134,15 @@ rlog_members_is_sole_voter(const struct rlog_members *m, uint64_t id)
 }
 
 bool
+rlog_members_can_spare(const struct rlog_members *m, uint64_t id)
+{
+    const struct rlog_member *member = rlog_members_find(m, id);
+    uint32_t voters = rlog_members_voters(m);
+    uint32_t others = voters - (member != NULL && member->is_voter);
+    return others > voters / 2;
+}
+
+bool
 rlog_members_equal(const struct rlog_members *a, const struct rlog_members *b)
 {
     if (a->count != b->count)

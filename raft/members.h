@@ -23,6 +23,8 @@ enum status rlog_members_decode(struct slice s,
 const struct rlog_member *rlog_members_find(const struct rlog_members *m, uint64_t id);
 uint32_t rlog_members_voters(const struct rlog_members *m); /* how many vote */
 bool rlog_members_is_sole_voter(const struct rlog_members *m, uint64_t id);
+/* Are the others a majority of the voters without that one? */
+bool rlog_members_can_spare(const struct rlog_members *m, uint64_t id);
 bool rlog_members_equal(const struct rlog_members *a, const struct rlog_members *b);
 
 /* For the library; to be closed with raft_configuration_close() or given away. */

@@ -217,7 +217,7 @@ take_found(struct rlog *r)
     if (r->snapshot.index == 0)
         return;
     r->applied = r->commit = r->snapshot.index;
-    r->chain = r->snapshot.chain;
+    rlog_chain_reset(r, r->snapshot.index, r->snapshot.chain);
     r->members = r->snapshot.members;
     r->members_index = r->snapshot.members_index;
     r->disk->ops->snapshot_hold(r->disk->ctx, r->snapshot.index);

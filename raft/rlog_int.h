@@ -20,6 +20,7 @@
 #include "raft/entries.h"
 #include "raft/guard.h"
 #include "raft/members.h"
+#include "raft/rlog_chain.h"
 #include "raft/rlog_disk.h"
 #include "raft/rlog_state.h"
 
@@ -70,6 +71,8 @@ struct rlog {
     uint64_t commit; /* never goes back, unlike the library's (G5) */
     uint64_t applied;
     uint64_t chain;
+    uint64_t chain_from;          /* the oldest index that chains may have */
+    uint64_t chains[RLOG_CHAINS]; /* of the newest indexes, at index % RLOG_CHAINS */
     struct rlog_snapshot_meta snapshot; /* index 0 = none */
     struct rlog_members members;        /* latest applied */
     uint64_t members_index;

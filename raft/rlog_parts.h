@@ -96,6 +96,10 @@ void rlog_gate_position(struct rlog *r,
                         const struct rlog_position *position);
 void rlog_tell_position(struct rlog *r, uint64_t peer, bool is_answer);
 
+/* rlog_chain.c: where it begins; an entry that is applied. */
+void rlog_chain_reset(struct rlog *r, uint64_t index, uint64_t chain);
+void rlog_chain_add(struct rlog *r, const struct rlog_entry *e);
+
 /* rlog_snapshot.c */
 void rlog_install_begin(struct rlog *r, struct raft_update *u);
 void rlog_receive_offer(struct rlog *r,

@@ -342,7 +342,7 @@ restored(struct rlog *r, enum status st)
         return;
     }
     r->applied = meta->index;
-    r->chain = meta->chain;
+    rlog_chain_reset(r, meta->index, meta->chain);
     struct raft_event event;
     memset(&event, 0, sizeof event);
     event.type = RAFT_PERSISTED_SNAPSHOT;

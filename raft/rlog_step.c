@@ -153,20 +153,6 @@ rlog_load_entry(struct rlog *r, uint64_t index, struct rlog_entry *ret_entry)
     return true;
 }
 
-/* The chain says whether two nodes applied the same: over index, term and checksum. */
-static uint64_t
-chain_add(uint64_t chain, const struct rlog_entry *e)
-{
-    uint64_t in[3] = {e->index, e->term, (uint64_t)e->crc << 8 | (uint64_t)e->type};
-    for (int i = 0; i < 3; i++) {
-        uint64_t z = (chain ^ in[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-        chain = z ^ (z >> 31);
-    }
-    return chain;
-}
-
 /* A committed change: the library must hear of it before later entries (raft-notes 2,
  * CONFIGURATION). */
 static void
@@ -230,7 +216,7 @@ apply_some(struct rlog *r)
         if (!rlog_load_entry(r, r->applied + 1, &e))
             return;
         r->applied = e.index;
-        r->chain = chain_add(r->chain, &e);
+        rlog_chain_add(r, &e);
         if (e.type == RLOG_CHANGE)
             apply_change(r, &e);
         if (!r->is_stopped)

@@ -11,6 +11,7 @@
 #include "broker/delay.h"
 #include "broker/dispatch.h"
 #include "broker/inside.h"
+#include "broker/part.h"
 #include "queue/level.h"
 #include "queue/sweep.h"
 
@@ -184,8 +185,7 @@ broker_bulk(struct broker *b,
             bool is_dry,
             struct bulk_result *ret_result)
 {
-    const struct queue *q = b->is_leading ? state_queue_by_name(b->state, name) : NULL;
-    if (q == NULL)
-        return b->is_leading ? ST_NOTFOUND : ST_NOTLEADER;
-    return bulk_run(b, part_of(q), bulk, is_dry, ret_result);
+    struct queue *q = NULL;
+    enum status st = part_led_queue(b, name, &q);
+    return st == ST_OK ? bulk_run(b, part_of(q), bulk, is_dry, ret_result) : st;
 }

@@ -106,22 +106,11 @@ broker_create_queue(struct broker *b,
     return ST_OK;
 }
 
-/* The queue that an operator names, on the leader. */
-static enum status
-led_queue(const struct broker *b, struct slice name, struct queue **ret_queue)
-{
-    struct queue *q = b->is_leading ? state_queue_by_name(b->state, name) : NULL;
-    if (q == NULL)
-        return b->is_leading ? ST_NOTFOUND : ST_NOTLEADER;
-    *ret_queue = q;
-    return ST_OK;
-}
-
 enum status
 broker_delete_queue(struct broker *b, struct slice name, uint64_t *ret_batch)
 {
     struct queue *q = NULL;
-    enum status st = led_queue(b, name, &q);
+    enum status st = part_led_queue(b, name, &q);
     if (st != ST_OK)
         return st;
     struct part *part = part_of(q);
@@ -149,7 +138,7 @@ broker_set_login(struct broker *b,
                  uint64_t *ret_batch)
 {
     struct queue *q = NULL;
-    enum status st = led_queue(b, name, &q);
+    enum status st = part_led_queue(b, name, &q);
     if (st != ST_OK)
         return st;
     struct record record;
@@ -167,7 +156,7 @@ broker_set_settings(struct broker *b,
                     uint64_t *ret_batch)
 {
     struct queue *q = NULL;
-    enum status st = led_queue(b, name, &q);
+    enum status st = part_led_queue(b, name, &q);
     if (st != ST_OK)
         return st;
     for (uint32_t i = 0; i < set->count; i++) {
@@ -191,7 +180,7 @@ broker_end_session(struct broker *b,
                    uint64_t *ret_batch)
 {
     struct queue *q = NULL;
-    enum status st = led_queue(b, name, &q);
+    enum status st = part_led_queue(b, name, &q);
     struct session *x = st == ST_OK ? queue_session_by_number(q, number) : NULL;
     if (x == NULL)
         return st == ST_OK ? ST_NOTFOUND : st;
@@ -214,7 +203,7 @@ broker_close_role(struct broker *b,
 {
     struct queue *q = NULL;
     uint32_t count = 0;
-    if (led_queue(b, name, &q) != ST_OK)
+    if (part_led_queue(b, name, &q) != ST_OK)
         return 0;
     LIST_FOREACH (node, &part_of(q)->clients) {
         struct client *c = CONTAINER_OF(node, struct client, in_part);
@@ -251,7 +240,7 @@ broker_redrive(struct broker *b,
                uint64_t *ret_batch)
 {
     struct queue *q = NULL;
-    enum status st = led_queue(b, name, &q);
+    enum status st = part_led_queue(b, name, &q);
     if (st != ST_OK)
         return st;
     struct message *m = queue_message(q, id);

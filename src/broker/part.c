@@ -83,3 +83,13 @@ part_free(struct broker *b, struct part *part)
     q->leader = NULL;
     mem_free(part);
 }
+
+enum status
+part_led_queue(const struct broker *b, struct slice name, struct queue **ret_queue)
+{
+    struct queue *q = b->is_leading ? state_queue_by_name(b->state, name) : NULL;
+    if (q == NULL)
+        return b->is_leading ? ST_NOTFOUND : ST_NOTLEADER;
+    *ret_queue = q;
+    return ST_OK;
+}

@@ -2,8 +2,11 @@
 #include "ctl/admin.h"
 
 #include "base/text.h"
+#include "base/uuid.h"
+#include "ctl/failure.h"
 #include "ctl/login.h"
 #include "ctl/publish.h"
+#include "ctl/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +35,9 @@ admin_ask(struct admin *a, struct slice request)
     const struct options *o = a->options;
     wsclient_send(a->client, request, true);
     enum status st = wsclient_wait(a->client, o->timeout_secs * 1000, &a->reply);
-    if (st == ST_TIMEOUT)
-        return ctl_fail(o, CTL_TIMEOUT, "no answer in time: it may have been done");
     if (st != ST_OK)
-        return ctl_fail(o, CTL_UNREACHABLE,
-                        "the server closed the connection (code %u): it may have been "
-                        "done",
-                        wsclient_close_code(a->client));
+        return ctl_fail_reply(o, st, wsclient_close_code(a->client),
+                              "it may have been done");
     if (!login_parse(a->reply, &a->fields))
         return ctl_fail(o, CTL_FAILED, "the reply cannot be read");
     if (reply_code(&a->fields) == CODE_ID)
@@ -46,6 +45,15 @@ admin_ask(struct admin *a, struct slice request)
     if (reply_code(&a->fields) != 0)
         return reply_complain(o, &a->fields);
     return CTL_DONE;
+}
+
+enum ctl_exit
+admin_check_id(const struct options *o, const char *id)
+{
+    struct uuid parsed;
+    if (id == NULL || uuid_parse(slice_from_text(id), &parsed) == ST_OK)
+        return CTL_DONE;
+    return ctl_fail(o, CTL_USAGE, "'%s' is not the id of a message", id);
 }
 
 /* Fields of a reply, one a line; nested values as they are. */
@@ -64,6 +72,25 @@ put_fields(const struct json_object *fields, struct bytes *out)
     }
 }
 
+/* A field of a message, for people. */
+static void
+put_message_field(const struct json_member *m, struct bytes *out)
+{
+    char text[TERMINAL_TIME_BYTES];
+    int64_t secs = 0;
+    bool is_whole = json_plain_integer(m->value, &secs) == ST_OK && secs > 0;
+    bytes_printf(out, "%-12.*s ", (int)m->key.size, (const char *)m->key.data);
+    if (is_whole && slice_equal(m->key, slice_from_text("recdat"))) {
+        terminal_time((uint64_t)secs, text);
+        bytes_printf(out, "%s UTC\n", text);
+    } else if (is_whole && slice_equal(m->key, slice_from_text("delay"))) {
+        terminal_duration((uint64_t)secs, text);
+        bytes_printf(out, "%s\n", text);
+    } else {
+        bytes_printf(out, "%.*s\n", (int)m->value.size, (const char *)m->value.data);
+    }
+}
+
 /* The message of a getmsg: its fields, and the body behind an empty line. */
 static void
 put_message(const struct json_object *fields, struct bytes *out)
@@ -74,19 +101,14 @@ put_message(const struct json_object *fields, struct bytes *out)
     for (size_t i = 0; i < fields->count; i++) {
         const struct json_member *m = &fields->members[i];
         if (m->type == JSON_NUMBER || slice_equal(m->key, slice_from_text("id")))
-            bytes_printf(out, "%-12.*s %.*s\n", (int)m->key.size,
-                         (const char *)m->key.data, (int)m->value.size,
-                         (const char *)m->value.data);
+            put_message_field(m, out);
     }
     if (msg != NULL && login_parse(msg->value, &inner)) {
         for (size_t i = 0; i < inner.count; i++) {
             const struct json_member *m = &inner.members[i];
-            if (slice_equal(m->key, slice_from_text("id")) ||
-                slice_equal(m->key, slice_from_text("body")))
-                continue;
-            bytes_printf(out, "%-12.*s %.*s\n", (int)m->key.size,
-                         (const char *)m->key.data, (int)m->value.size,
-                         (const char *)m->value.data);
+            if (!slice_equal(m->key, slice_from_text("id")) &&
+                !slice_equal(m->key, slice_from_text("body")))
+                put_message_field(m, out);
         }
         const struct json_member *body = json_find(&inner, "body");
         bytes_put_u8(out, '\n');
@@ -144,11 +166,11 @@ run_cmd(const struct options *o,
         const char *text)
 {
     struct bytes request = {0};
-    if (id != NULL && !utf8_is_valid(slice_from_text(id)))
-        return ctl_fail(o, CTL_USAGE, "the id is not UTF-8 text");
+    enum ctl_exit code = admin_check_id(o, id);
+    if (code != CTL_DONE)
+        return code;
     put_request(cmd, id, &request);
-    enum ctl_exit code =
-        run_request(o, slice_of(request.data, request.size), put_cb, text);
+    code = run_request(o, slice_of(request.data, request.size), put_cb, text);
     bytes_fini(&request);
     return code;
 }
@@ -279,7 +301,7 @@ ctl_cfg_get(const struct options *o, int argc, char **argv)
     return code;
 }
 
-/* NAME=VALUE as a member. */
+/* NAME=VALUE as a member; text is cut at the name's end. */
 static enum ctl_exit
 add_setting(const struct options *o, char *text, struct json_writer *w)
 {
@@ -294,6 +316,28 @@ add_setting(const struct options *o, char *text, struct json_writer *w)
     return CTL_DONE;
 }
 
+/* The queue leaves names out that it does not know; somebody who typed one does not
+ * want that. names: how add_setting left them. */
+static enum ctl_exit
+change_settings(const struct options *o, struct slice request, int count, char **names)
+{
+    struct admin a;
+    enum ctl_exit code = admin_begin(&a, o);
+    if (code == CTL_DONE)
+        code = admin_ask(&a, slice_from_text("{\"cmd\":\"getcfg\"}"));
+    for (int i = 0; i < count && code == CTL_DONE; i++) {
+        const struct json_member *m = json_find(&a.fields, names[i]);
+        if (m == NULL || m->type != JSON_ARRAY)
+            code = ctl_fail(o, CTL_NOT_FOUND, "there is no setting %s", names[i]);
+    }
+    if (code == CTL_DONE)
+        code = admin_ask(&a, request);
+    if (code == CTL_DONE)
+        ctl_answer(o, a.reply, slice_from_text("the settings are changed"));
+    admin_end(&a);
+    return code;
+}
+
 enum ctl_exit
 ctl_cfg_set(const struct options *o, int argc, char **argv)
 {
@@ -306,9 +350,10 @@ ctl_cfg_set(const struct options *o, int argc, char **argv)
     for (int i = 0; i < argc && code == CTL_DONE; i++)
         code = add_setting(o, argv[i], &w);
     json_object_end(&w);
+    if (code == CTL_DONE && !utf8_is_valid(slice_of(request.data, request.size)))
+        code = ctl_fail(o, CTL_USAGE, "an argument is not UTF-8 text");
     if (code == CTL_DONE)
-        code = run_request(o, slice_of(request.data, request.size), put_fields,
-                           "the settings are changed");
+        code = change_settings(o, slice_of(request.data, request.size), argc, argv);
     bytes_fini(&request);
     return code;
 }

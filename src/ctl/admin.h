@@ -21,6 +21,9 @@ void admin_end(struct admin *a); /* also after a failed admin_begin */
  * was said; 301 (no such message) is CTL_NOT_FOUND. */
 enum ctl_exit admin_ask(struct admin *a, struct slice request) MUST_USE;
 
+/* CTL_USAGE, which was said: id is none of a message. NULL is fine. */
+enum ctl_exit admin_check_id(const struct options *o, const char *id) MUST_USE;
+
 /* A whole command: {"cmd":cmd}, with "id" unless it is NULL, and the reply printed:
  * text when it is not NULL, else the reply's fields one a line; the reply with --json.
  */
@@ -41,6 +44,13 @@ enum ctl_exit ctl_msg_purge(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_msg_history(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_dlq_redrive(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_dlq_purge(const struct options *o, int argc, char **argv);
+/* Questions of the purges. */
+enum ctl_exit ctl_msg_purge_question(const struct options *o,
+                                     bool is_wss,
+                                     struct bytes *ret_question);
+enum ctl_exit ctl_dlq_purge_question(const struct options *o,
+                                     bool is_wss,
+                                     struct bytes *ret_question);
 enum ctl_exit ctl_cfg_get(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_cfg_set(const struct options *o, int argc, char **argv);
 enum ctl_exit ctl_stats_live(const struct options *o, int argc, char **argv);

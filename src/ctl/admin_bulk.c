@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "ctl/admin.h"
 #include "ctl/answer.h"
+#include "ctl/control_client.h"
 #include "ctl/progress.h"
 
 #include <stdio.h>
@@ -137,22 +138,27 @@ run_steps(struct bulk *b, struct admin *a)
 }
 
 static enum ctl_exit
-run_bulk(struct bulk *b)
+count_bulk(struct bulk *b)
 {
     struct admin a;
     b->left = b->o->count;
-    if ((b->o->given & OPT(COUNT)) != 0 && b->left == 0)
-        return ctl_fail(b->o, CTL_USAGE, "--count takes at least 1 here");
     enum ctl_exit code = put_filters(b);
     if (code == CTL_DONE) {
         code = admin_begin(&a, b->o);
         if (code == CTL_DONE)
             code = run_steps(b, &a);
-        if (code == CTL_DONE)
-            answer(b);
         admin_end(&a);
     }
     bytes_fini(&b->filter);
+    return code;
+}
+
+static enum ctl_exit
+run_bulk(struct bulk *b)
+{
+    enum ctl_exit code = count_bulk(b);
+    if (code == CTL_DONE)
+        answer(b);
     return code;
 }
 
@@ -172,14 +178,15 @@ redrive_one(struct bulk *b, const char *id)
     struct admin a;
     struct bytes request = {0};
     struct json_writer w;
-    if (!utf8_is_valid(slice_from_text(id)))
-        return ctl_fail(b->o, CTL_USAGE, "the id is not UTF-8 text");
+    enum ctl_exit code = admin_check_id(b->o, id);
+    if (code != CTL_DONE)
+        return code;
     json_write_begin(&w, &request);
     json_object_begin(&w, NULL);
     json_put_string(&w, "cmd", b->o->is_dry_run ? "getdlqmsg" : "redrive");
     json_put_string(&w, "id", id);
     json_object_end(&w);
-    enum ctl_exit code = admin_begin(&a, b->o);
+    code = admin_begin(&a, b->o);
     if (code == CTL_DONE)
         code = admin_ask(&a, slice_of(request.data, request.size));
     b->count = 1;
@@ -226,6 +233,90 @@ ctl_msg_purge(const struct options *o, int argc, char **argv)
     b.place = o->is_all ? "all" : "waiting";
     enum ctl_exit code = refuse_queue(o);
     return code == CTL_DONE ? run_bulk(&b) : code;
+}
+
+/* --- the question ahead of a purge --- */
+
+/* How many a purge would be, of the queue that is named. */
+static enum ctl_exit
+count_here(const struct options *o,
+           const char *noun,
+           uint64_t *ret_count,
+           struct bytes *name)
+{
+    const char *words[] = {noun, "purge"};
+    struct control_answer a;
+    struct json_object parsed;
+    enum ctl_exit code = control_ask(o, 2, words, &a);
+    if (code != CTL_DONE)
+        return code;
+    json_object_init(&parsed);
+    if (a.exit != CTL_DONE) {
+        code = control_print(o, &a);
+    } else if (json_parse(&parsed, slice_of(a.json.data, a.json.size)) ==
+               JSON_IS_OBJECT) {
+        *ret_count = answer_u64(&parsed, "purged");
+        bytes_put_text(name, "the queue ");
+        bytes_put_slice(name, answer_text(&parsed, "queue"));
+    }
+    json_object_fini(&parsed);
+    control_answer_fini(&a);
+    return code;
+}
+
+static enum ctl_exit
+count_there(const struct options *o,
+            const char *place,
+            uint64_t *ret_count,
+            struct bytes *name)
+{
+    struct bulk b = {.o = o, .cmd = "purge", .place = place};
+    enum ctl_exit code = refuse_queue(o);
+    if (code == CTL_DONE)
+        code = count_bulk(&b);
+    *ret_count = b.count;
+    if (o->context != NULL)
+        bytes_printf(name, "the queue of the context %s", o->context);
+    else
+        bytes_printf(name, "the queue at %s", o->host != NULL ? o->host : o->url);
+    return code;
+}
+
+static enum ctl_exit
+ask_purge(const struct options *o,
+          bool is_wss,
+          const char *noun,
+          const char *place,
+          const char *what,
+          struct bytes *ret_question)
+{
+    struct options dry = *o;
+    struct bytes name = {0};
+    uint64_t count = 0;
+    dry.is_dry_run = true;
+    dry.given |= OPT(DRY_RUN);
+    enum ctl_exit code = is_wss ? count_there(&dry, place, &count, &name)
+                                : count_here(&dry, noun, &count, &name);
+    if (code == CTL_DONE)
+        bytes_printf(ret_question, "Delete %llu %s%s of %.*s?",
+                     (unsigned long long)count, what, count == 1 ? "" : "s",
+                     (int)name.size, (const char *)name.data);
+    bytes_fini(&name);
+    return code;
+}
+
+enum ctl_exit
+ctl_msg_purge_question(const struct options *o, bool is_wss, struct bytes *ret_question)
+{
+    return ask_purge(o, is_wss, "msg", o->is_all ? "all" : "waiting",
+                     o->is_all ? "waiting or held message" : "waiting message",
+                     ret_question);
+}
+
+enum ctl_exit
+ctl_dlq_purge_question(const struct options *o, bool is_wss, struct bytes *ret_question)
+{
+    return ask_purge(o, is_wss, "dlq", "dlq", "dead letter", ret_question);
 }
 
 /* --- history --- */
@@ -328,8 +419,8 @@ ctl_msg_history(const struct options *o, int argc, char **argv)
     struct json_writer w;
     (void)argc;
     enum ctl_exit code = refuse_queue(o);
-    if (code == CTL_DONE && !utf8_is_valid(slice_from_text(argv[0])))
-        code = ctl_fail(o, CTL_USAGE, "the id is not UTF-8 text");
+    if (code == CTL_DONE)
+        code = admin_check_id(o, argv[0]);
     if (code != CTL_DONE)
         return code;
     json_write_begin(&w, &request);

@@ -11,30 +11,49 @@
 #define PAGE_MAX      1600 /* messages of one reply */
 #define COUNT_DEFAULT 100
 #define ID_BYTES      36
+#define YEAR_BYTES    5 /* "2026-": left out, so that a line has 80 columns */
 #define CELLS_MAX     GRID_COLUMNS_MAX
 
-/* How a csv is shown: the names of its columns, in order. */
+/* How a csv is shown: the names of its columns in the document, in order, and their
+ * heads in the table. */
 struct columns {
     const char *member; /* of the rows in the document */
     size_t count;
-    uint32_t text_mask; /* bit i: column i is text; all else are numbers */
+    uint32_t text_mask;     /* bit i: column i is text; all else are numbers */
+    uint32_t time_mask;     /* seconds since 1970: a date and time in the table */
+    uint32_t duration_mask; /* seconds */
     const char *names[CELLS_MAX];
+    const char *heads[CELLS_MAX];
 };
 
 static const struct columns MESSAGES = {
-    "messages", 6, 1u << 0, {"id", "len", "delay", "durability", "type", "recdat"}};
+    "messages",
+    6,
+    1u << 0,
+    1u << 5,
+    1u << 2,
+    {"id", "len", "delay", "durability", "type", "recdat"},
+    {"id", "bytes", "delay", "dur", "type", "received (UTC)"}};
 static const struct columns COUNTERS = {
     "records",
     10,
     0,
+    1u << 0,
+    0,
     {"time", "messages", "publishers", "subscribers", "saved_sessions",
-     "administrators", "unacknowledged", "dead_letter", "delayed", "durable"}};
+     "administrators", "unacknowledged", "dead_letter", "delayed", "durable"},
+    {"time (UTC)", "messages", "pubs", "subs", "saved", "adms", "held", "dead", "delay",
+     "durable"}};
 static const struct columns USAGE = {"records",
                                      9,
                                      1u << 6 | 1u << 7,
+                                     1u << 0,
+                                     0,
                                      {"time", "sent_bytes", "received_bytes",
                                       "written_bytes", "read_bytes", "held_bytes",
-                                      "instance_type", "region", "ipv4"}};
+                                      "instance_type", "region", "ipv4"},
+                                     {"time (UTC)", "sent", "received", "written",
+                                      "read", "held", "type", "region", "ipv4"}};
 
 /* A list that is being made: rows as JSON and as a table. */
 struct listing {
@@ -49,9 +68,9 @@ static void
 listing_begin(struct listing *l, const struct columns *columns)
 {
     *l = (struct listing){.columns = columns};
-    grid_init(&l->grid, columns->count, ~columns->text_mask);
+    grid_init(&l->grid, columns->count, ~(columns->text_mask | columns->time_mask));
     for (size_t i = 0; i < columns->count; i++)
-        grid_put_text(&l->grid, columns->names[i]);
+        grid_put_text(&l->grid, columns->heads[i]);
     json_write_begin(&l->w, &l->json);
     json_object_begin(&l->w, NULL);
     json_array_begin(&l->w, columns->member);
@@ -73,6 +92,26 @@ listing_end(struct listing *l, const struct options *o, enum ctl_exit code)
     bytes_fini(&text);
 }
 
+static void
+put_cell(struct listing *l, size_t column, struct slice cell)
+{
+    char text[TERMINAL_TIME_BYTES];
+    uint32_t bit = 1u << column;
+    int64_t secs = 0;
+    bool is_whole = json_plain_integer(cell, &secs) == ST_OK && secs >= 0;
+    if (is_whole && secs > 0 && (l->columns->time_mask & bit) != 0) {
+        terminal_time((uint64_t)secs, text);
+        grid_put_text(&l->grid, text + YEAR_BYTES);
+        return;
+    }
+    if (is_whole && (l->columns->duration_mask & bit) != 0) {
+        terminal_duration((uint64_t)secs, text);
+        grid_put_text(&l->grid, text);
+        return;
+    }
+    grid_put(&l->grid, cell);
+}
+
 /* One line; cells that are missing are empty. */
 static void
 listing_put(struct listing *l, struct slice line)
@@ -90,7 +129,7 @@ listing_put(struct listing *l, struct slice line)
             json_put_raw(&l->w, l->columns->names[i], cell);
         else
             json_put_text(&l->w, l->columns->names[i], cell);
-        grid_put(&l->grid, cell);
+        put_cell(l, i, cell);
         at = comma != NULL ? comma + 1 : end;
     }
     json_object_end(&l->w);
@@ -153,9 +192,10 @@ list_messages(const struct options *o, const char *cmd)
         return ctl_fail(o, CTL_USAGE, "--after or --before, not both");
     if (is_before && left > PAGE_MAX)
         return ctl_fail(o, CTL_USAGE, "--before goes with --count up to %d", PAGE_MAX);
-    if (!utf8_is_valid(slice_from_text(edge)))
-        return ctl_fail(o, CTL_USAGE, "the id is not UTF-8 text");
-    enum ctl_exit code = admin_begin(&a, o);
+    enum ctl_exit code = admin_check_id(o, edge[0] != '\0' ? edge : NULL);
+    if (code != CTL_DONE)
+        return code;
+    code = admin_begin(&a, o);
     listing_begin(&l, &MESSAGES);
     while (code == CTL_DONE && left > 0) { /* bound: --count */
         uint64_t wanted = left < PAGE_MAX ? left : PAGE_MAX;

@@ -5,6 +5,7 @@
 #include "ctl/commands.h"
 #include "ctl/control_client.h"
 #include "ctl/daemon.h"
+#include "ctl/failure.h"
 #include "ctl/progress.h"
 
 #include <errno.h>
@@ -110,8 +111,7 @@ read_answer(struct download *d)
 static enum ctl_exit
 fail_file(const struct download *d, const char *path)
 {
-    return ctl_fail(d->o, errno == EACCES ? CTL_DENIED : CTL_FAILED, "%s: %s", path,
-                    strerror(errno));
+    return ctl_fail_file(d->o, path);
 }
 
 static enum ctl_exit
@@ -302,7 +302,8 @@ ctl_backup_verify(const struct options *o, int argc, char **argv)
     const char *arguments[] = {"holdfastd", "--backup-check", argv[0],
                                o->is_json ? "--json" : NULL, NULL};
     (void)argc;
-    return daemon_command(o, arguments);
+    enum ctl_exit code = ctl_check_file(o, argv[0]);
+    return code == CTL_DONE ? daemon_command(o, arguments) : code;
 }
 
 enum ctl_exit
@@ -321,5 +322,8 @@ ctl_restore(const struct options *o, int argc, char **argv)
     }
     if (o->is_json)
         arguments[count++] = "--json";
-    return daemon_command(o, arguments);
+    enum ctl_exit code = ctl_check_file(o, argv[0]);
+    if (code == CTL_DONE)
+        code = ctl_check_file(o, o->config);
+    return code == CTL_DONE ? daemon_command(o, arguments) : code;
 }

@@ -2,7 +2,10 @@
  * poll(); prints rates and the latency from publish to confirm. Bounded by --count
  * messages or --seconds. */
 #include "base/mem.h"
+#include "ctl/admin.h"
+#include "ctl/answer.h"
 #include "ctl/commands.h"
+#include "ctl/failure.h"
 #include "ctl/login.h"
 
 #include <poll.h>
@@ -11,7 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#define HISTOGRAM_BITS 4 /* sixteen steps to a doubling: within 6 % */
+#define CLOSE_NONE     1006 /* a connection that ended without a code */
+#define HISTOGRAM_BITS 4    /* sixteen steps to a doubling: within 6 % */
 #define HISTOGRAM_SIZE (64 << HISTOGRAM_BITS)
 
 struct worker {
@@ -21,6 +25,15 @@ struct worker {
     uint64_t in_flight;
     uint64_t oldest; /* ring of send times: replies come in order */
     uint64_t *sent_us;
+};
+
+/* What of a queue's live counters matters here, in their order. */
+enum live {
+    LIVE_MESSAGES,
+    LIVE_PUBLISHERS,
+    LIVE_SUBSCRIBERS,
+    LIVE_SAVED,
+    LIVE_COUNTERS,
 };
 
 struct bench {
@@ -263,11 +276,58 @@ connect_all(struct bench *b)
     return CTL_DONE;
 }
 
+static enum ctl_exit
+read_counters(struct admin *a, uint64_t counters[LIVE_COUNTERS])
+{
+    enum ctl_exit code = admin_begin(a, a->options);
+    if (code == CTL_DONE)
+        code = admin_ask(a, slice_from_text("{\"cmd\":\"getlivestats\"}"));
+    struct slice csv =
+        code == CTL_DONE ? answer_text(&a->fields, "csv") : slice_of(NULL, 0);
+    for (size_t i = 0, at = 0; i < LIVE_COUNTERS; i++, at++) {
+        counters[i] = 0;
+        for (; at < csv.size && csv.data[at] >= '0' && csv.data[at] <= '9'; at++)
+            counters[i] = counters[i] * 10 + (uint64_t)(csv.data[at] - '0');
+    }
+    return code;
+}
+
+/* Consumes what is there and publishes to those who are: not a queue in use, unless
+ * somebody says so. */
+static enum ctl_exit
+check_queue(const struct options *o)
+{
+    struct admin a = {.options = o};
+    uint64_t n[LIVE_COUNTERS];
+    char question[160];
+    if (o->is_sure || o->is_copy)
+        return CTL_DONE;
+    enum ctl_exit code = read_counters(&a, n);
+    admin_end(&a);
+    if (code == CTL_USAGE || code == CTL_DENIED)
+        return ctl_fail(o, code,
+                        "whether the queue is in use cannot be seen without the "
+                        "administrator's login: --yes does not look");
+    if (code != CTL_DONE)
+        return code;
+    uint64_t others = n[LIVE_SUBSCRIBERS] + n[LIVE_SAVED];
+    bool would_consume = o->subscribers > 0 && n[LIVE_MESSAGES] > 0;
+    bool would_deliver = o->publishers > 0 && others > 0;
+    if (!would_consume && !would_deliver)
+        return CTL_DONE;
+    (void)snprintf(question, sizeof question,
+                   "The queue is in use: messages %llu, subscribers %llu. Consume the "
+                   "messages, and publish to the subscribers?",
+                   (unsigned long long)n[LIVE_MESSAGES], (unsigned long long)others);
+    return ctl_confirm(o, question) ? CTL_DONE : CTL_USAGE;
+}
+
 enum ctl_exit
 ctl_bench(const struct options *o, int argc, char **argv)
 {
     struct bench *b = mem_calloc(1, sizeof *b);
     bool is_broken = false;
+    uint16_t close_code = CLOSE_NONE;
     bool is_left =
         false; /* a logout without an answer: the session's time limit ends it */
     (void)argc;
@@ -275,7 +335,9 @@ ctl_bench(const struct options *o, int argc, char **argv)
     b->options = o;
     b->limit = o->count == 0 ? UINT64_MAX : o->count;
     make_publish(b);
-    enum ctl_exit code = connect_all(b);
+    enum ctl_exit code = check_queue(o);
+    if (code == CTL_DONE)
+        code = connect_all(b);
     if (code == CTL_DONE) {
         run(b);
         report(b);
@@ -283,6 +345,8 @@ ctl_bench(const struct options *o, int argc, char **argv)
     for (size_t i = 0; i < b->count; i++) {
         struct worker *w = &b->workers[i];
         is_broken |= w->is_broken;
+        if (w->is_broken && close_code == CLOSE_NONE)
+            close_code = wsclient_close_code(w->client);
         if (!w->is_publisher && !w->is_broken) {
             struct slice frame;
             wsclient_send(w->client, slice_from_text("{\"logout\":true}"), true);
@@ -294,9 +358,11 @@ ctl_bench(const struct options *o, int argc, char **argv)
     if (code == CTL_DONE && is_left)
         (void)fprintf(stderr, "holdfastctl: a logout was not answered\n");
     if (code == CTL_DONE && is_broken)
-        code = ctl_fail(o, CTL_UNREACHABLE, "a connection broke: the leader changed?");
+        code = ctl_fail_reply(o, ST_CLOSED, close_code,
+                              "what was not confirmed is not known");
     if (code == CTL_DONE && b->refused > 0)
-        code = CTL_REFUSED;
+        code = ctl_fail(o, CTL_REFUSED, "the queue refused %llu messages",
+                        (unsigned long long)b->refused);
     bytes_fini(&b->publish);
     mem_free(b->workers);
     mem_free(b->fds);

@@ -99,18 +99,18 @@ check_request(const struct cert_request *r, char why[CERT_WHY_MAX])
         (r->kind == CERT_NODE && (r->node_id == 0 || r->node_id > CERT_NODE_ID_MAX)) ||
         (r->kind == CERT_CLIENT && r->name_count == 0)) {
         (void)snprintf(why, CERT_WHY_MAX, "too many names, none, or no such node id");
-        return ST_INVALID;
+        return ST_RANGE;
     }
     if (r->common != NULL && strlen(r->common) > CERT_COMMON_BYTES) {
         (void)snprintf(why, CERT_WHY_MAX, "the common name is longer than %d bytes",
                        CERT_COMMON_BYTES);
-        return ST_INVALID;
+        return ST_RANGE;
     }
     for (size_t i = 0; i < r->name_count; i++)
         if (!is_address(r->names[i]) && !is_host_name(r->names[i])) {
             (void)snprintf(why, CERT_WHY_MAX, "not a host name or address: %.100s",
                            r->names[i]);
-            return ST_INVALID;
+            return ST_RANGE;
         }
     return ST_OK;
 }
@@ -302,6 +302,33 @@ cert_make_node(uint64_t id,
     mem_free(key);
     mem_free(cert);
     return st;
+}
+
+static bool
+is_same_authority(X509 *a, X509 *b)
+{
+    return X509_NAME_cmp(X509_get_subject_name(a), X509_get_subject_name(b)) == 0 &&
+           EVP_PKEY_eq(X509_get0_pubkey(a), X509_get0_pubkey(b)) == 1;
+}
+
+bool
+cert_is_trusted(const char *ca_cert_pem, const char *trusted_pem)
+{
+    BIO *one = BIO_new_mem_buf(ca_cert_pem, -1);
+    BIO *all = BIO_new_mem_buf(trusted_pem, -1);
+    X509 *ca = PEM_read_bio_X509(one, NULL, no_password, NULL);
+    X509 *trusted = NULL;
+    bool is_trusted = false;
+    while (ca != NULL && !is_trusted && /* bound: the text */
+           (trusted = PEM_read_bio_X509(all, NULL, no_password, NULL)) != NULL) {
+        is_trusted = is_same_authority(ca, trusted);
+        X509_free(trusted);
+    }
+    ERR_clear_error();
+    X509_free(ca);
+    BIO_free(one);
+    BIO_free(all);
+    return is_trusted;
 }
 
 void

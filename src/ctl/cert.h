@@ -39,7 +39,8 @@ struct cert_pair {
 };
 
 /* ca_cert_pem and ca_key_pem: of the CA that signs; both NULL for CERT_CA, which signs
- * itself. ST_INVALID: why says what is wrong with the request or the CA. */
+ * itself. ST_RANGE, ST_INVALID: why says what is wrong with the request or with the CA.
+ */
 enum status cert_make(const struct cert_request *request,
                       const char *ca_cert_pem,
                       const char *ca_key_pem,
@@ -52,6 +53,10 @@ enum status cert_make_node(uint64_t id,
                            char why[CERT_WHY_MAX],
                            struct cert_pair *ret_pair) MUST_USE;
 void cert_pair_fini(struct cert_pair *pair);
+
+/* Is what that CA signs trusted by whom trusts those in trusted_pem, of which there may
+ * be several? It is one of them, or has the name and the key of one. */
+bool cert_is_trusted(const char *ca_cert_pem, const char *trusted_pem);
 
 /* A whole file of at most a MiB, with a final NUL; the caller frees it (mem_free). */
 enum status

@@ -3,12 +3,15 @@
  * without --yes. */
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ctl/cert.h"
 #include "ctl/cert_show.h"
 #include "ctl/commands.h"
+#include "ctl/failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -16,6 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define CA_NAME_BYTES 48 /* of its folder, in the common name */
 
 struct paths {
     char cert[PATH_MAX];
@@ -27,11 +32,9 @@ struct paths {
 static enum ctl_exit
 fail_file(const struct options *o, const char *path)
 {
-    enum ctl_exit code = errno == EEXIST   ? CTL_EXISTS
-                         : errno == EACCES ? CTL_DENIED
-                                           : CTL_FAILED;
-    return ctl_fail(o, code, "%s: %s%s", path, strerror(errno),
-                    errno == EEXIST ? ": --yes replaces it" : "");
+    if (errno == EEXIST)
+        return ctl_fail(o, CTL_EXISTS, "%s exists: --yes replaces it", path);
+    return ctl_fail_file(o, path);
 }
 
 static enum ctl_exit
@@ -122,8 +125,9 @@ make(const struct options *o,
 {
     char why[CERT_WHY_MAX];
     struct cert_pair pair = {0};
-    if (cert_make(request, ca_cert, ca_key, why, &pair) != ST_OK)
-        return ctl_fail(o, CTL_FAILED, "%s", why);
+    enum status st = cert_make(request, ca_cert, ca_key, why, &pair);
+    if (st != ST_OK)
+        return ctl_fail(o, st == ST_RANGE ? CTL_USAGE : CTL_FAILED, "%s", why);
     enum ctl_exit code = write_file(o, paths->key, pair.key_pem, 0600);
     if (code == CTL_DONE)
         code = write_file(o, paths->cert, pair.cert_pem, 0644);
@@ -165,6 +169,10 @@ make_signed(const struct options *o, struct cert_request *r, const char *name)
         code = ctl_fail(o, CTL_USAGE, "--ca-cert, --ca-key and --out are wanted");
     if (code == CTL_DONE)
         code = split_names(o, names, r);
+    if (code == CTL_DONE)
+        code = ctl_check_file(o, o->ca_cert);
+    if (code == CTL_DONE)
+        code = ctl_check_file(o, o->ca_key);
     if (code == CTL_DONE && (cert_read_file(o->ca_cert, why, &ca_cert) != ST_OK ||
                              cert_read_file(o->ca_key, why, &ca_key) != ST_OK))
         code = ctl_fail(o, CTL_FAILED, "%s", why);
@@ -183,8 +191,17 @@ make_signed(const struct options *o, struct cert_request *r, const char *name)
 enum ctl_exit
 ctl_cert_ca(const struct options *o, int argc, char **argv)
 {
-    const struct cert_request request = {.kind = CERT_CA, .days = o->days};
+    struct cert_request request = {.kind = CERT_CA, .days = o->days};
     struct paths paths;
+    char common[CERT_COMMON_BYTES + 1];
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", argv[0]);
+    const char *name = basename(folder);
+    if (name[0] != '/' && name[0] != '.' && strlen(name) <= CA_NAME_BYTES &&
+        utf8_is_valid(slice_from_text(name))) {
+        (void)snprintf(common, sizeof common, "Holdfast CA %.48s", name);
+        request.common = common;
+    }
     (void)argc;
     enum ctl_exit code = set_paths(o, argv[0], "ca", &paths);
     return code == CTL_DONE ? make(o, &request, &paths, NULL, NULL) : code;
@@ -227,15 +244,16 @@ ctl_cert_show(const struct options *o, int argc, char **argv)
     struct bytes text = {0};
     struct json_writer w;
     (void)argc;
+    enum ctl_exit code = ctl_check_file(o, argv[0]);
+    if (code != CTL_DONE)
+        return code;
     if (cert_read_file(argv[0], why, &pem) != ST_OK)
-        return ctl_fail(o, access(argv[0], F_OK) != 0 ? CTL_NOT_FOUND : CTL_FAILED,
-                        "%s", why);
+        return ctl_fail(o, CTL_FAILED, "%s", why);
     json_write_begin(&w, &json);
     json_object_begin(&w, NULL);
     json_put_string(&w, "file", argv[0]);
     size_t count = cert_describe(pem, "certificates", &w, &text);
     json_object_end(&w);
-    enum ctl_exit code = CTL_DONE;
     if (count == 0)
         code = ctl_fail(o, CTL_FAILED, "%s: there is no certificate in it", argv[0]);
     else

@@ -105,8 +105,13 @@ put_times(const X509 *cert, struct json_writer *w, struct bytes *text)
     json_put_string(w, "not_after", to);
     json_put_i64(w, "days_left", days);
     json_put_bool(w, "expired", is_over);
-    bytes_printf(text, "\n  valid      %s to %s, %s%lld days", from, to,
-                 is_over ? "EXPIRED, " : "", (long long)days);
+    bytes_printf(text, "\n  valid      %s to %s", from, to);
+    if (is_over)
+        bytes_printf(text, "\n             EXPIRED %lld day%s ago", (long long)-days,
+                     days == -1 ? "" : "s");
+    else
+        bytes_printf(text, "\n             %lld day%s left", (long long)days,
+                     days == 1 ? "" : "s");
 }
 
 static void

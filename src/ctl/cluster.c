@@ -4,10 +4,13 @@
  * again. */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "ctl/answer.h"
 #include "ctl/cert.h"
 #include "ctl/commands.h"
 #include "ctl/control_client.h"
+#include "ctl/failure.h"
 #include "ctl/progress.h"
 
 #include <errno.h>
@@ -28,6 +31,7 @@ struct change {
     /* the last answer */
     struct control_answer answer;
     char state[32];
+    uint64_t leader; /* who answered */
     uint64_t lag;
     uint64_t most_lag;
     uint64_t least_lag;
@@ -55,6 +59,7 @@ read_answer(struct change *c)
     c->is_up = answer_bool(&o, "connected");
     c->has_caught_up = answer_bool(&o, "caught_up");
     c->lag = answer_u64(&o, "lag");
+    c->leader = answer_u64(&o, "leader");
     (void)snprintf(c->state, sizeof c->state, "%.*s", (int)state.size,
                    (const char *)state.data);
     json_object_fini(&o);
@@ -91,6 +96,30 @@ ask(struct change *c, enum ctl_exit *ret_code)
     return !is_over(c) && !c->o->has_no_wait;
 }
 
+/* Nothing changed for --timeout: what it waits for, and what to look at. */
+static enum ctl_exit
+give_up(struct change *c)
+{
+    const struct options *o = c->o;
+    unsigned long long secs = (unsigned long long)o->timeout_secs;
+    if (c->answer.exit == CTL_NO_LEADER)
+        return control_print(o, &c->answer);
+    if (strcmp(c->state, "apart") == 0 || (c->must_catch_up && !c->is_up))
+        return ctl_fail(o, CTL_TIMEOUT,
+                        "node %s is not reached%s%s for %llu s: does holdfastd run "
+                        "there (its log says what is wrong), is that its "
+                        "cluster-listen, can the leader, node %llu, connect to it, and "
+                        "is its certificate that of node %s? Then give this command "
+                        "again: it goes on where it was",
+                        c->words[2], c->count > 3 ? " at " : "",
+                        c->count > 3 ? c->words[3] : "", secs,
+                        (unsigned long long)c->leader, c->words[2]);
+    return ctl_fail(o, CTL_TIMEOUT,
+                    "%.*s; nothing changed for %llu s: see to it, then give this "
+                    "command again",
+                    (int)c->answer.text.size, (const char *)c->answer.text.data, secs);
+}
+
 /* Until it is done. What the last answer said is printed when is_last, or failed. */
 static enum ctl_exit
 drive(struct change *c, bool is_last)
@@ -101,14 +130,7 @@ drive(struct change *c, bool is_last)
     while (ask(c, &code)) { /* bound: it moves on, or --timeout */
         if (ctl_now_ms() - c->moved_ms > c->o->timeout_secs * 1000) {
             ctl_progress_end(&c->progress);
-            code = c->answer.exit == CTL_NO_LEADER
-                       ? control_print(c->o, &c->answer)
-                       : ctl_fail(c->o, CTL_TIMEOUT,
-                                  "%.*s; nothing changed for %llu s: see to it, then "
-                                  "give this command again",
-                                  (int)c->answer.text.size,
-                                  (const char *)c->answer.text.data,
-                                  (unsigned long long)c->o->timeout_secs);
+            code = give_up(c);
             control_answer_fini(&c->answer);
             return code;
         }
@@ -163,6 +185,33 @@ ctl_cluster_replace(const struct options *o, int argc, char **argv)
 
 /* --- invite --- */
 
+/* The node's cluster-ca is in the invitation, and all nodes have the same: one whose
+ * certificate another authority signed would be turned away by all of them. */
+static enum ctl_exit
+check_authority(const struct options *o, const struct bytes *json)
+{
+    char why[CERT_WHY_MAX];
+    char *ca_cert = NULL;
+    struct bytes trusted = {0};
+    struct json_object invite;
+    enum ctl_exit code = CTL_DONE;
+    json_object_init(&invite);
+    (void)json_parse(&invite, slice_of(json->data, json->size));
+    enum status st = json_unescape(answer_text(&invite, "ca"), &trusted);
+    bytes_put_u8(&trusted, 0);
+    if (cert_read_file(o->ca_cert, why, &ca_cert) != ST_OK)
+        code = ctl_fail(o, CTL_FAILED, "%s", why);
+    else if (st != ST_OK || !cert_is_trusted(ca_cert, (const char *)trusted.data))
+        code = ctl_fail(o, CTL_FAILED,
+                        "%s is not among the authorities of the node's cluster-ca: the "
+                        "other nodes would turn the new one away",
+                        o->ca_cert);
+    mem_free(ca_cert);
+    json_object_fini(&invite);
+    bytes_fini(&trusted);
+    return code;
+}
+
 static enum ctl_exit
 add_certificate(const struct options *o, const char *id, struct bytes *json)
 {
@@ -170,6 +219,13 @@ add_certificate(const struct options *o, const char *id, struct bytes *json)
     char why[CERT_WHY_MAX];
     struct json_writer w = {.out = json, .need_comma = true};
     /* The node has looked at the id. */
+    enum ctl_exit code = ctl_check_file(o, o->ca_cert);
+    if (code == CTL_DONE)
+        code = ctl_check_file(o, o->ca_key);
+    if (code == CTL_DONE)
+        code = check_authority(o, json);
+    if (code != CTL_DONE)
+        return code;
     if (cert_make_node(strtoull(id, NULL, 10), o->ca_cert, o->ca_key, why, &pair) !=
         ST_OK)
         return ctl_fail(o, CTL_FAILED, "%s", why);
@@ -186,8 +242,7 @@ write_invite(const struct options *o, const struct bytes *json)
 {
     enum status st = file_make(o->out, slice_of(json->data, json->size));
     if (st != ST_OK)
-        return ctl_fail(o, st == ST_EXISTS ? CTL_EXISTS : CTL_FAILED, "%s: %s", o->out,
-                        strerror(errno));
+        return ctl_fail_file(o, o->out);
     struct bytes text = {0};
     struct bytes answer = {0};
     struct json_writer w;

@@ -4,6 +4,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "ctl/dial.h"
+#include "ctl/failure.h"
 #include "ctl/login.h"
 #include "ctl/terminal.h"
 
@@ -19,6 +21,9 @@
 
 #define FILE_MAX       65536
 #define NAME_MAX_BYTES (sizeof((struct context *)0)->name - 1)
+#define ROLE_COUNT     (sizeof ROLES / sizeof ROLES[0])
+
+static const char *const ROLES[] = {"publisher", "subscriber", "admin"};
 
 void
 context_fini(struct context *c)
@@ -171,6 +176,10 @@ context_load(const struct options *o, const char *name, struct context *ret_cont
     if (name != NULL)
         (void)snprintf(c.name, sizeof c.name, "%s", name);
     context_path(c.name, path, sizeof path);
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return ctl_fail(o, CTL_NOT_FOUND,
+                        "there is no context '%s': 'context list' has those there are",
+                        c.name);
     code = read_private(o, path, &text);
     json_object_init(&parsed);
     if (code == CTL_DONE) {
@@ -200,7 +209,6 @@ context_load(const struct options *o, const char *name, struct context *ret_cont
 static void
 put_context(struct json_writer *w, const struct context *c, bool is_whole)
 {
-    static const char *const roles[] = {"publisher", "subscriber", "admin"};
     struct login login;
     json_put_string(w, "url", c->url);
     if (c->ca[0] != '\0')
@@ -212,9 +220,9 @@ put_context(struct json_writer *w, const struct context *c, bool is_whole)
     if (is_whole)
         return;
     json_array_begin(w, "logins");
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
-        if (login_of_role(slice_of(c->logins.data, c->logins.size), roles[i], &login))
-            json_put_string(w, NULL, roles[i]);
+    for (size_t i = 0; i < ROLE_COUNT; i++)
+        if (login_of_role(slice_of(c->logins.data, c->logins.size), ROLES[i], &login))
+            json_put_string(w, NULL, ROLES[i]);
     json_array_end(w);
     explicit_bzero(&login, sizeof login);
 }
@@ -315,6 +323,7 @@ print_context(const struct options *o, const struct context *c)
     struct bytes json = {0};
     struct bytes text = {0};
     struct json_writer w;
+    struct login login;
     json_write_begin(&w, &json);
     json_object_begin(&w, NULL);
     json_put_string(&w, "context", c->name);
@@ -325,7 +334,13 @@ print_context(const struct options *o, const struct context *c)
         bytes_printf(&text, "\nhost    %s", c->host);
     if (c->ca[0] != '\0')
         bytes_printf(&text, "\nca      %s", c->ca);
-    bytes_printf(&text, "\nlogins  %s", c->logins.size > 0 ? "kept" : "none");
+    bytes_put_text(&text, "\nlogins ");
+    for (size_t i = 0; i < ROLE_COUNT; i++)
+        if (login_of_role(slice_of(c->logins.data, c->logins.size), ROLES[i], &login))
+            bytes_printf(&text, " %s", ROLES[i]);
+    explicit_bzero(&login, sizeof login);
+    if (c->logins.size == 0)
+        bytes_put_text(&text, " none");
     ctl_answer(o, slice_of(json.data, json.size), slice_of(text.data, text.size));
     bytes_fini(&json);
     bytes_fini(&text);
@@ -383,18 +398,19 @@ static enum ctl_exit
 change_context(const struct options *o, struct context *c)
 {
     char path[PATH_MAX];
+    struct dial_address address;
+    if (o->url != NULL && dial_parse(o->url, &address) != ST_OK)
+        return ctl_fail(o, CTL_USAGE, "%s: wss://HOST[:PORT]/ is wanted", o->url);
     if (o->url != NULL && !copy_text(o->url, c->url, sizeof c->url))
         return ctl_fail(o, CTL_USAGE, "--url is too long, or no text");
     if (o->host != NULL && !copy_text(o->host, c->host, sizeof c->host))
         return ctl_fail(o, CTL_USAGE, "--host is too long, or no text");
     if (o->ca != NULL && realpath(o->ca, path) == NULL)
-        return ctl_fail(o, CTL_NOT_FOUND, "%s: %s", o->ca, strerror(errno));
+        return ctl_fail_file(o, o->ca);
     if (o->ca != NULL && !copy_text(path, c->ca, sizeof c->ca))
         return ctl_fail(o, CTL_USAGE, "--ca is too long, or no text");
-    if (o->login_file != NULL) {
-        bytes_clear(&c->logins);
-        return login_copy_file(o, o->login_file, &c->logins);
-    }
+    if (o->login_file != NULL)
+        return login_merge_file(o, o->login_file, &c->logins);
     return CTL_DONE;
 }
 
@@ -436,6 +452,25 @@ ctl_context_set(const struct options *o, int argc, char **argv)
     return code;
 }
 
+static void
+say_deleted(const struct options *o, const char *name, bool was_used)
+{
+    struct bytes json = {0};
+    struct bytes text = {0};
+    struct json_writer w;
+    json_write_begin(&w, &json);
+    json_object_begin(&w, NULL);
+    json_put_string(&w, "context", name);
+    json_put_bool(&w, "deleted", true);
+    json_put_bool(&w, "used", was_used);
+    json_object_end(&w);
+    bytes_printf(&text, "context %s is deleted%s", name,
+                 was_used ? "; none is in use now" : "");
+    ctl_answer(o, slice_of(json.data, json.size), slice_of(text.data, text.size));
+    bytes_fini(&json);
+    bytes_fini(&text);
+}
+
 enum ctl_exit
 ctl_context_delete(const struct options *o, int argc, char **argv)
 {
@@ -447,12 +482,13 @@ ctl_context_delete(const struct options *o, int argc, char **argv)
         return code;
     context_path(argv[0], path, sizeof path);
     if (unlink(path) != 0)
-        return ctl_fail(o, errno == ENOENT ? CTL_NOT_FOUND : CTL_DENIED, "%s: %s", path,
-                        strerror(errno));
+        return errno == ENOENT
+                   ? ctl_fail(o, CTL_NOT_FOUND, "there is no context '%s'", argv[0])
+                   : ctl_fail_file(o, path);
     read_current(current, sizeof current);
     folder_path("/current", path, sizeof path);
     if (strcmp(current, argv[0]) == 0 && unlink(path) != 0 && errno != ENOENT)
         return ctl_fail(o, CTL_DENIED, "%s: %s", path, strerror(errno));
-    ctl_answer(o, slice_of(NULL, 0), slice_of(NULL, 0));
+    say_deleted(o, argv[0], strcmp(current, argv[0]) == 0);
     return CTL_DONE;
 }

@@ -2,6 +2,7 @@
  * this process. */
 #include "ctl/commands.h"
 #include "ctl/daemon.h"
+#include "ctl/failure.h"
 
 #include <string.h>
 
@@ -17,11 +18,14 @@ run_data(const struct options *o, const char *option, const char *dir)
         arguments[count++] = "--config";
         arguments[count++] = o->config;
     }
-    if (o->is_json && dir != NULL)
+    if (o->is_json)
         arguments[count++] = "--json";
     if (o->is_sure)
         arguments[count++] = "--yes";
-    return daemon_command(o, arguments);
+    enum ctl_exit code = ctl_check_file(o, dir);
+    if (code == CTL_DONE)
+        code = ctl_check_file(o, o->config);
+    return code == CTL_DONE ? daemon_command(o, arguments) : code;
 }
 
 enum ctl_exit
@@ -59,11 +63,17 @@ ctl_cluster_join(const struct options *o, int argc, char **argv)
         return ctl_fail(
             o, CTL_USAGE,
             "usage: holdfastctl cluster join --config FILE [--invite FILE]");
+    int count = 4;
     if (o->invite != NULL) {
-        arguments[4] = "--invite";
-        arguments[5] = o->invite;
+        arguments[count++] = "--invite";
+        arguments[count++] = o->invite;
     }
-    return daemon_command(o, arguments);
+    if (o->is_json)
+        arguments[count++] = "--json";
+    enum ctl_exit code = ctl_check_file(o, o->config);
+    if (code == CTL_DONE)
+        code = ctl_check_file(o, o->invite);
+    return code == CTL_DONE ? daemon_command(o, arguments) : code;
 }
 
 enum ctl_exit
@@ -81,5 +91,6 @@ ctl_cluster_recover(const struct options *o, int argc, char **argv)
         arguments[count++] = "--yes";
     if (o->is_json)
         arguments[count++] = "--json";
-    return daemon_command(o, arguments);
+    enum ctl_exit code = ctl_check_file(o, o->config);
+    return code == CTL_DONE ? daemon_command(o, arguments) : code;
 }

@@ -17,14 +17,16 @@ src_ctl_libctl_a_SOURCES = \
 	src/ctl/context.c src/ctl/context.h \
 	src/ctl/daemon.c src/ctl/daemon.h \
 	src/ctl/data.c \
+	src/ctl/dial.c src/ctl/dial.h \
+	src/ctl/failure.c src/ctl/failure.h \
 	src/ctl/help.c \
+	src/ctl/lists.c \
 	src/ctl/login.c src/ctl/login.h \
 	src/ctl/options.c src/ctl/options.h \
 	src/ctl/output.c src/ctl/output.h \
 	src/ctl/progress.c src/ctl/progress.h \
 	src/ctl/publish.h \
 	src/ctl/pubsub.c \
-	src/ctl/queue.c \
 	src/ctl/run.c \
 	src/ctl/table.c src/ctl/table.h \
 	src/ctl/terminal.c src/ctl/terminal.h \

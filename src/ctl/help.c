@@ -42,22 +42,26 @@ put_row(struct bytes *out, const struct ctl_command *c)
 }
 
 static void
-put_option(struct bytes *out, const struct option_info *info)
+put_option(struct bytes *out, const struct option_info *info, const char *help)
 {
     size_t begin = out->size;
     bytes_printf(out, "  --%s", info->name);
     if (info->value != NULL)
         bytes_printf(out, " %s", info->value);
     put_padding(out, begin);
-    bytes_printf(out, "%s\n", info->help);
+    bytes_printf(out, "%s\n", help != NULL ? help : info->help);
 }
 
 static void
-put_options(struct bytes *out, uint64_t set)
+put_options(struct bytes *out, const struct ctl_command *c)
 {
+    uint64_t set = table_options(c);
     for (int i = 0; i < OPTION_IDS; i++)
         if ((set & UINT64_C(1) << i) != 0)
-            put_option(out, option_info((enum option_id)i));
+            put_option(out, option_info((enum option_id)i),
+                       i == OPTION_COUNT    ? c->count_help
+                       : i == OPTION_FILTER ? c->filter_help
+                                            : NULL);
 }
 
 static const char *
@@ -70,7 +74,7 @@ where(const struct ctl_command *c)
                                    "node (--socket).",
         [ON_WSS] = "As a client of a queue (--url or --context).",
         [ON_SOCKET | ON_WSS] = "Over the control socket of a node (--socket), or as a "
-                               "client of a queue (--url or --context).",
+                               "client of a queue\n(--url or --context).",
     };
     return ways[c->ways & 7] != NULL ? ways[c->ways & 7] : "";
 }
@@ -88,8 +92,7 @@ right(const struct ctl_command *c)
     case RIGHT_ADMIN:
         return (c->ways & ON_SOCKET) != 0
                    ? "For root and the group of the socket, or with the "
-                     "administrator's "
-                     "login of the queue."
+                     "administrator's login."
                    : "With the administrator's login of the queue.";
     }
     return "";
@@ -100,8 +103,9 @@ put_one(struct bytes *out, const struct ctl_command *c)
 {
     bytes_put_text(out, "usage: holdfastctl ");
     put_command(out, c);
-    bytes_printf(out, " [OPTION...]\n\n  %s\n\n%s %s\n\n", c->help, where(c), right(c));
-    put_options(out, table_options(c));
+    bytes_printf(out, " [OPTION...]\n\n  %s\n\n%s\n%s\n\n", c->help, where(c),
+                 right(c));
+    put_options(out, c);
 }
 
 static void

@@ -1,10 +1,11 @@
 /* Login: see login.h. */
 #include "ctl/login.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "ctl/context.h"
+#include "ctl/failure.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 
 #define FILE_MAX 65536
 
-#define CODE_LOGIN_FIRST 103 /* name, password, role: the manual's codes */
-#define CODE_LOGIN_LAST  107
+static const char *const ROLES[] = {"publisher", "subscriber", "admin"};
+#define ROLE_COUNT (sizeof ROLES / sizeof ROLES[0])
 
 /* Where the queue is and who asks. */
 struct target {
@@ -70,13 +71,26 @@ get_object(struct slice text, const char *key, struct slice *ret_value)
     return is_found;
 }
 
+/* What login rotate printed is one login that says its role. */
+static bool
+is_of_role(struct slice text, const char *role)
+{
+    struct json_object o;
+    char named[16] = "";
+    json_object_init(&o);
+    bool is_it = login_parse(text, &o) && login_text(&o, "role", named, sizeof named) &&
+                 strcmp(named, role) == 0;
+    json_object_fini(&o);
+    return is_it;
+}
+
 bool
 login_of_role(struct slice text, const char *role, struct login *ret_login)
 {
     struct json_object o;
     struct login login = {.username = ""};
     (void)get_object(text, "logins", &text);
-    if (!get_object(text, role, &text))
+    if (!get_object(text, role, &text) && !is_of_role(text, role))
         return false;
     json_object_init(&o);
     bool is_good = login_parse(text, &o) &&
@@ -93,14 +107,19 @@ login_of_role(struct slice text, const char *role, struct login *ret_login)
 static enum ctl_exit
 read_file(const struct options *o, const char *path, struct bytes *out)
 {
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return ctl_fail(o, errno == EACCES ? CTL_DENIED : CTL_NOT_FOUND, "%s: %s", path,
-                        strerror(errno));
-    uint8_t *at = bytes_extend(out, FILE_MAX);
-    out->size = fread(at, 1, FILE_MAX, f);
-    (void)fclose(f);
-    return CTL_DONE;
+    struct json_object parsed;
+    bytes_reserve(out, 2 * FILE_MAX); /* it stays in one place, which is wiped */
+    enum status st = file_read(path, FILE_MAX, out);
+    if (st == ST_IO)
+        return ctl_fail_file(o, path);
+    json_object_init(&parsed);
+    bool is_json = st == ST_OK && login_parse(slice_of(out->data, out->size), &parsed);
+    json_object_fini(&parsed);
+    return is_json ? CTL_DONE
+                   : ctl_fail(o, CTL_FAILED,
+                              "%s: is no JSON object: what 'queue create --json' or "
+                              "'login rotate --json' printed is wanted",
+                              path);
 }
 
 static void
@@ -111,24 +130,44 @@ wipe(struct bytes *b)
     bytes_fini(b);
 }
 
-enum ctl_exit
-login_copy_file(const struct options *o, const char *path, struct bytes *out)
+/* Those of text, and of old what text has none for. False: there is none in text. */
+static bool
+merge(struct slice text, struct slice old, struct bytes *out)
 {
-    static const char *const roles[] = {"publisher", "subscriber", "admin"};
-    struct bytes text = {0};
     struct login login;
+    struct json_writer w;
     bool is_found = false;
+    json_write_begin(&w, out);
+    json_object_begin(&w, NULL);
+    for (size_t i = 0; i < ROLE_COUNT; i++) {
+        bool is_new = login_of_role(text, ROLES[i], &login);
+        is_found |= is_new;
+        if (!is_new && !login_of_role(old, ROLES[i], &login))
+            continue;
+        json_object_begin(&w, ROLES[i]);
+        json_put_string(&w, "username", login.username);
+        json_put_string(&w, "password", login.password);
+        json_object_end(&w);
+    }
+    json_object_end(&w);
+    explicit_bzero(&login, sizeof login);
+    return is_found;
+}
+
+enum ctl_exit
+login_merge_file(const struct options *o, const char *path, struct bytes *logins)
+{
+    struct bytes text = {0};
+    struct bytes merged = {0};
     enum ctl_exit code = read_file(o, path, &text);
-    struct slice value = slice_of(text.data, text.size);
+    if (code == CTL_DONE && !merge(slice_of(text.data, text.size),
+                                   slice_of(logins->data, logins->size), &merged))
+        code = ctl_fail(o, CTL_USAGE, "%s: no login in it", path);
     if (code == CTL_DONE) {
-        (void)get_object(value, "logins", &value);
-        for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
-            is_found |= login_of_role(value, roles[i], &login);
-        explicit_bzero(&login, sizeof login);
-        if (is_found)
-            bytes_put_slice(out, value);
-        else
-            code = ctl_fail(o, CTL_USAGE, "%s: no login in it", path);
+        wipe(logins);
+        *logins = merged;
+    } else {
+        wipe(&merged);
     }
     wipe(&text);
     return code;
@@ -275,9 +314,7 @@ reply_complain(const struct options *o, const struct json_object *reply)
     struct bytes reason = {0};
     if (m != NULL && json_unescape(m->value, &reason) != ST_OK)
         bytes_clear(&reason);
-    enum ctl_exit exit = CTL_REFUSED;
-    if (code >= CODE_LOGIN_FIRST && code <= CODE_LOGIN_LAST)
-        exit = CTL_DENIED;
+    enum ctl_exit exit = code == 0 ? CTL_FAILED : failure_of_reply(code);
     (void)ctl_fail(o, exit, "the queue refused with code %u: %.*s", code,
                    (int)reason.size, (const char *)reason.data);
     bytes_fini(&reason);
@@ -313,10 +350,8 @@ log_in(struct wsclient *c,
     wsclient_send(c, slice_of(text.data, text.size), true);
     wipe(&text);
     enum status st = wsclient_wait(c, o->timeout_secs * 1000, &reply);
-    if (st == ST_TIMEOUT)
-        return ctl_fail(o, CTL_TIMEOUT, "no reply to the login: no answer in time");
     if (st != ST_OK)
-        return ctl_fail(o, CTL_UNREACHABLE, "no reply to the login: the server closed");
+        return ctl_fail_reply(o, st, wsclient_close_code(c), "no reply to the login");
     json_object_init(&parsed);
     enum ctl_exit code = CTL_DONE;
     if (!login_parse(reply, &parsed))
@@ -339,10 +374,13 @@ connect_to(const struct options *o,
         .host = t->host,
         .timeout_ms = o->timeout_secs * 1000,
     };
+    enum ctl_exit code = ctl_check_file(o, t->ca);
+    if (code != CTL_DONE)
+        return code;
     enum status st = wsclient_connect(&options, error, sizeof error, ret_client);
     if (st == ST_OK)
         return CTL_DONE;
-    return ctl_fail(o, st == ST_TIMEOUT ? CTL_TIMEOUT : CTL_UNREACHABLE, "%s", error);
+    return ctl_fail(o, failure_of_connect(st), "%s", error);
 }
 
 enum ctl_exit

@@ -16,12 +16,14 @@ struct login {
 bool login_parse(struct slice text, struct json_object *o);
 /* The text of a member; empty when there is none. False: it is no text, or too long. */
 bool login_text(const struct json_object *o, const char *key, char *out, size_t size);
-/* role: "publisher", "subscriber", "admin". text: the JSON of queue create, or its
- * "logins" alone. False: there is no such login in it. */
+/* role: "publisher", "subscriber", "admin". text: the JSON of queue create, its
+ * "logins" alone, or the JSON of login rotate. False: there is no such login in it. */
 bool login_of_role(struct slice text, const char *role, struct login *ret_login);
-/* Appends the "logins" of a file. */
-enum ctl_exit
-login_copy_file(const struct options *o, const char *path, struct bytes *out) MUST_USE;
+/* Puts the logins of a file into logins (as under "logins", or empty): those of the
+ * other roles stay. On a failure, which was said, all stay. */
+enum ctl_exit login_merge_file(const struct options *o,
+                               const char *path,
+                               struct bytes *logins) MUST_USE;
 
 /* Connects and logs in; extra is put behind the login's fields (",\"capacity\":5" or
  * ""). Address and login are the first that is there of: options, --context, the

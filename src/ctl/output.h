@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 
-/* Exit codes by kind of failure: holdfastctl(8). 0 to 5 are the control socket's too.
- */
+/* Exit codes by kind of failure: holdfastctl(8); failure.h says which kind is which. 0
+ * to 5 and 7 are the control socket's too. */
 enum ctl_exit {
     CTL_DONE = 0,
     CTL_FAILED = 1,
@@ -16,7 +16,7 @@ enum ctl_exit {
     CTL_NOT_FOUND = 4,
     CTL_EXISTS = 5,
     CTL_UNREACHABLE = 6, /* no connection, or it broke */
-    CTL_REFUSED = 7,     /* the queue answered with a failure code */
+    CTL_REFUSED = 7,     /* understood, and not done: by the queue or the node */
     CTL_DENIED = 8,      /* no right: a file's mode, a wrong login */
     CTL_TIMEOUT = 9,     /* no answer in time: it may have been done */
 };

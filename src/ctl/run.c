@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define QUESTION_BYTES 256
 
@@ -62,19 +63,27 @@ check_way(const struct options *o, const struct ctl_command *c)
         c->noun, c->verb != NULL ? c->verb : "");
 }
 
-static bool
-is_agreed(const struct options *o, const struct ctl_command *c, const char *first)
+static enum ctl_exit
+agree(const struct options *o, const struct ctl_command *c, const char *first)
 {
     char question[QUESTION_BYTES];
     const char *at = c->question != NULL ? strstr(c->question, "%s") : NULL;
-    if (c->question == NULL || o->is_dry_run)
-        return true;
-    if (at != NULL)
+    if (c->question == NULL || o->is_dry_run || o->is_sure)
+        return CTL_DONE;
+    if (c->question_cb != NULL && isatty(STDIN_FILENO) != 0) {
+        struct bytes asked = {0};
+        enum ctl_exit code = c->question_cb(o, is_over_wss(o, c), &asked);
+        (void)snprintf(question, sizeof question, "%.*s", (int)asked.size,
+                       (const char *)asked.data);
+        bytes_fini(&asked);
+        if (code != CTL_DONE)
+            return code;
+    } else if (at != NULL)
         (void)snprintf(question, sizeof question, "%.*s%s%s", (int)(at - c->question),
                        c->question, first != NULL ? first : "", at + 2);
     else
         (void)snprintf(question, sizeof question, "%s", c->question);
-    return ctl_confirm(o, question);
+    return ctl_confirm(o, question) ? CTL_DONE : CTL_USAGE;
 }
 
 static enum ctl_exit
@@ -89,10 +98,10 @@ run_command(const struct options *o,
         code = check_arguments(o, c, argc - used);
     if (code == CTL_DONE)
         code = check_way(o, c);
+    if (code == CTL_DONE)
+        code = agree(o, c, argc > used ? argv[used] : NULL);
     if (code != CTL_DONE)
         return code;
-    if (!is_agreed(o, c, argc > used ? argv[used] : NULL))
-        return CTL_USAGE;
     if (is_over_wss(o, c))
         return c->wss_cb(o, argc - used, argv + used);
     if (c->run_cb != NULL)

@@ -30,7 +30,14 @@ struct ctl_command {
     const char *help;     /* one line, begins small, no full stop */
     const char *question; /* asked first unless --yes or --dry-run; a %s in it is the
                            * first argument; NULL: does it at once */
-    bool is_stream;       /* --json: a document a line, for as long as it runs */
+    /* For a terminal: a question that says what it is about, in ret_question; asks the
+     * node or queue. NULL: question. */
+    enum ctl_exit (*question_cb)(const struct options *o,
+                                 bool is_wss,
+                                 struct bytes *ret_question);
+    const char *count_help; /* of --count and of --filter; NULL: what options.c says */
+    const char *filter_help;
+    bool is_stream; /* --json: a document a line, for as long as it runs */
     /* ON_MACHINE and ON_SOCKET; argv is what follows noun and verb. NULL: the node does
      * it, with words and options as they are (ctl_control). */
     enum ctl_exit (*run_cb)(const struct options *o, int argc, char **argv);

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define WIDTH_DEFAULT 80
+#define YEAR_10000    UINT64_C(253402300800)
 #define GAP           2
 #define CELL_LEAST    6 /* a column that is cut keeps so many */
 #define ELLIPSIS      "\xe2\x80\xa6"
@@ -21,6 +23,38 @@ terminal_width(int fd)
     if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return WIDTH_DEFAULT;
     return size.ws_col;
+}
+
+void
+terminal_time(uint64_t secs, char ret_text[TERMINAL_TIME_BYTES])
+{
+    time_t t = (time_t)secs;
+    struct tm tm;
+    (void)snprintf(ret_text, TERMINAL_TIME_BYTES, "-");
+    if (secs > 0 && secs < YEAR_10000 && gmtime_r(&t, &tm) != NULL &&
+        strftime(ret_text, TERMINAL_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        (void)snprintf(ret_text, TERMINAL_TIME_BYTES, "-");
+}
+
+void
+terminal_duration(uint64_t secs, char ret_text[TERMINAL_TIME_BYTES])
+{
+    static const struct {
+        uint64_t secs;
+        const char *name;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}};
+    size_t i = 0;
+    while (i < 3 && secs < units[i].secs) /* bound: units */
+        i++;
+    unsigned long long first = secs / units[i].secs;
+    unsigned long long second = i < 3 ? secs % units[i].secs / units[i + 1].secs : 0;
+    if (secs == 0)
+        (void)snprintf(ret_text, TERMINAL_TIME_BYTES, "-");
+    else if (second == 0)
+        (void)snprintf(ret_text, TERMINAL_TIME_BYTES, "%llu%s", first, units[i].name);
+    else
+        (void)snprintf(ret_text, TERMINAL_TIME_BYTES, "%llu%s%llu%s", first,
+                       units[i].name, second, units[i + 1].name);
 }
 
 void

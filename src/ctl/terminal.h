@@ -7,6 +7,12 @@
 /* Columns of the terminal that fd is; 80 when it does not say; 0: it is none. */
 size_t terminal_width(int fd);
 
+/* For tables: "2026-11-30 12:00:00" in UTC of seconds since 1970; "-" of 0. */
+#define TERMINAL_TIME_BYTES 40
+void terminal_time(uint64_t secs, char ret_text[TERMINAL_TIME_BYTES]);
+/* "45s", "10m", "1h30m", "2d3h": the two greatest units; "-" of 0. */
+void terminal_duration(uint64_t secs, char ret_text[TERMINAL_TIME_BYTES]);
+
 #define GRID_COLUMNS_MAX 16
 
 /* A table of text: cells are added row by row, the first row is the head. */

@@ -3,14 +3,10 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "ctl/dial.h"
 #include "ctl/output.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
@@ -18,7 +14,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define READ_BYTES   65536
@@ -38,101 +33,34 @@ struct wsclient {
     bool is_closed;
 };
 
-struct address {
-    char host[256];
-    char port[8];
-};
-
-static enum status
-parse_url(const char *url, struct address *ret)
+/* What helps against it. */
+static const char *
+advice(long verify)
 {
-    if (strncmp(url, "wss://", 6) != 0)
-        return ST_INVALID;
-    const char *host = url + 6;
-    const char *end = host + strcspn(host, "/");
-    const char *port = end;
-    if (*host == '[') {
-        const char *bracket = memchr(host, ']', (size_t)(end - host));
-        if (bracket == NULL)
-            return ST_INVALID;
-        host++;
-        port = bracket + 1;
-        end = bracket;
-    } else {
-        const char *colon = memchr(host, ':', (size_t)(end - host));
-        if (colon != NULL)
-            port = end = colon;
+    switch (verify) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+        return ": nobody here knows who signed the server's certificate: pass --ca "
+               "FILE";
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        return ": the certificate has another name than the URL: pass --host NAME";
+    default:
+        return "";
     }
-    if ((size_t)(end - host) >= sizeof ret->host || end == host)
-        return ST_INVALID;
-    memcpy(ret->host, host, (size_t)(end - host));
-    ret->host[end - host] = '\0';
-    (void)snprintf(ret->port, sizeof ret->port, "443");
-    if (*port == ':')
-        (void)snprintf(ret->port, sizeof ret->port, "%.*s", (int)strcspn(port + 1, "/"),
-                       port + 1);
-    return ST_OK;
 }
 
-/* Waits for the socket; false at the deadline. */
+/* A node that has no leader takes a connection, waits, and ends it without a word. */
 static bool
-wait_fd(int fd, short events, uint64_t deadline_ms)
+is_ended_silently(const struct wsclient *c, int why)
 {
-    struct pollfd p = {.fd = fd, .events = events};
-    for (;;) { /* bound: the deadline */
-        uint64_t now = ctl_now_ms();
-        if (now >= deadline_ms)
-            return false;
-        int n = poll(&p, 1, (int)(deadline_ms - now));
-        if (n > 0)
-            return true;
-        if (n < 0 && errno != EINTR)
-            return false;
-    }
-}
-
-static int
-dial_one(const struct addrinfo *a, uint64_t deadline_ms)
-{
-    int one = 1;
-    int error = 0;
-    socklen_t size = sizeof error;
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-        return fd;
-    if (errno == EINPROGRESS && wait_fd(fd, POLLOUT, deadline_ms) &&
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0)
-        return fd;
-    if (error != 0)
-        errno = error;
-    (void)close(fd);
-    return -1;
-}
-
-static int
-dial(const struct address *address,
-     uint64_t deadline_ms,
-     char *error,
-     size_t error_size)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    int fd = -1;
-    int rc = getaddrinfo(address->host, address->port, &hints, &list);
-    if (rc != 0) {
-        (void)snprintf(error, error_size, "%s: %s", address->host, gai_strerror(rc));
-        return -1;
-    }
-    for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next)
-        fd = dial_one(a, deadline_ms);
-    if (fd < 0)
-        (void)snprintf(error, error_size, "%s:%s: %s", address->host, address->port,
-                       strerror(errno));
-    freeaddrinfo(list);
-    return fd;
+    bool is_end = why == SSL_ERROR_SYSCALL ||
+                  (why == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_error()) ==
+                                               SSL_R_UNEXPECTED_EOF_WHILE_READING);
+    return is_end && BIO_number_read(SSL_get_rbio(c->ssl)) == 0;
 }
 
 static enum status
@@ -144,15 +72,23 @@ handshake(struct wsclient *c, uint64_t deadline_ms, char *error, size_t error_si
         if (rc == 1)
             return ST_OK;
         int why = SSL_get_error(c->ssl, rc);
-        if ((why == SSL_ERROR_WANT_READ && wait_fd(c->fd, POLLIN, deadline_ms)) ||
-            (why == SSL_ERROR_WANT_WRITE && wait_fd(c->fd, POLLOUT, deadline_ms)))
+        if ((why == SSL_ERROR_WANT_READ && dial_wait(c->fd, POLLIN, deadline_ms)) ||
+            (why == SSL_ERROR_WANT_WRITE && dial_wait(c->fd, POLLOUT, deadline_ms)))
             continue;
         long verify = SSL_get_verify_result(c->ssl);
-        const char *what = ctl_now_ms() >= deadline_ms ? "no answer in time"
+        bool is_late = ctl_now_ms() >= deadline_ms;
+        if (!is_late && verify == X509_V_OK && is_ended_silently(c, why)) {
+            (void)snprintf(error, error_size,
+                           "the node took the connection and ended it: it knows no "
+                           "leader now, or has no room");
+            return ST_NOTLEADER;
+        }
+        const char *what = is_late               ? "no answer in time"
                            : verify != X509_V_OK ? X509_verify_cert_error_string(verify)
                                                  : "the connection was closed";
-        (void)snprintf(error, error_size, "TLS: %s", what);
-        return ST_CLOSED;
+        (void)snprintf(error, error_size, "TLS: %s%s", what,
+                       is_late ? "" : advice(verify));
+        return is_late ? ST_TIMEOUT : ST_CLOSED;
     }
 }
 
@@ -176,7 +112,7 @@ start_tls(struct wsclient *c,
     if (ok != 1) {
         (void)snprintf(error, error_size, "%s: no certificates could be read",
                        ca != NULL ? ca : "the system's store");
-        return ST_INVALID;
+        return ST_CORRUPT;
     }
     c->ssl = SSL_new(c->context);
     if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1)
@@ -215,13 +151,19 @@ read_more(struct wsclient *c)
     return ST_CLOSED;
 }
 
+/* Reads meanwhile: a server that refuses what is being sent says why and reads no more.
+ */
 static enum status
 flush_until(struct wsclient *c, uint64_t deadline_ms)
 {
     enum status st;
-    while ((st = wsclient_flush(c)) == ST_AGAIN) /* bound: the deadline */
-        if (!wait_fd(c->fd, POLLOUT, deadline_ms))
+    while ((st = wsclient_flush(c)) == ST_AGAIN) { /* bound: the deadline */
+        if (!dial_wait(c->fd, POLLOUT | POLLIN, deadline_ms))
             return ST_TIMEOUT;
+        st = read_more(c);
+        if (st != ST_OK && st != ST_AGAIN)
+            return st;
+    }
     return st;
 }
 
@@ -256,10 +198,10 @@ upgrade(struct wsclient *c,
                            "the server refused: %.*s (is the host "
                            "name that of a queue?)",
                            12, (const char *)c->in.data);
-            return ST_INVALID;
+            return ST_DENIED;
         }
         enum status st = read_more(c);
-        if (st == ST_AGAIN && !wait_fd(c->fd, POLLIN, deadline_ms))
+        if (st == ST_AGAIN && !dial_wait(c->fd, POLLIN, deadline_ms))
             st = ST_TIMEOUT;
         if (st != ST_OK && st != ST_AGAIN) {
             (void)snprintf(error, error_size, "the server did not answer the upgrade");
@@ -274,9 +216,9 @@ wsclient_connect(const struct wsclient_options *options,
                  size_t error_size,
                  struct wsclient **ret_client)
 {
-    struct address address;
+    struct dial_address address;
     uint64_t deadline_ms = ctl_now_ms() + options->timeout_ms;
-    if (parse_url(options->url, &address) != ST_OK) {
+    if (dial_parse(options->url, &address) != ST_OK) {
         (void)snprintf(error, error_size, "%s: wss://HOST[:PORT]/ is wanted",
                        options->url);
         return ST_INVALID;
@@ -286,7 +228,9 @@ wsclient_connect(const struct wsclient_options *options,
     (void)RAND_bytes((unsigned char *)&c->mask, sizeof c->mask);
     c->close_code = 1006;
     c->fd = dial(&address, deadline_ms, error, error_size);
-    enum status st = c->fd < 0 ? ST_CLOSED : ST_OK;
+    enum status st = c->fd >= 0                    ? ST_OK
+                     : ctl_now_ms() >= deadline_ms ? ST_TIMEOUT
+                                                   : ST_CLOSED;
     if (st == ST_OK)
         st = start_tls(c, options->ca, host, deadline_ms, error, error_size);
     if (st == ST_OK)
@@ -458,12 +402,18 @@ wsclient_wait(struct wsclient *c, uint64_t timeout_ms, struct slice *ret_payload
     uint64_t deadline_ms = ctl_now_ms() + timeout_ms;
     for (;;) { /* bound: the deadline */
         enum status st = flush_until(c, deadline_ms);
-        if (st != ST_OK)
+        if (st == ST_TIMEOUT)
             return st;
+        if (st != ST_OK) { /* a close frame may have come before it broke */
+            c->is_closed = false;
+            while (read_more(c) == ST_OK)
+                ; /* bound: what came */
+            c->is_closed = true;
+        }
         st = wsclient_receive(c, ret_payload);
         if (st != ST_AGAIN)
             return st;
-        if (!wait_fd(c->fd, POLLIN, deadline_ms))
+        if (!dial_wait(c->fd, POLLIN, deadline_ms))
             return ST_TIMEOUT;
     }
 }

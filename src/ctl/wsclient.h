@@ -14,7 +14,9 @@ struct wsclient_options {
     uint64_t timeout_ms;
 };
 
-/* error gets one line for people. */
+/* error gets one line for people. ST_INVALID: the URL; ST_CORRUPT: the file of ca;
+ * ST_NOTLEADER: taken and ended before TLS began; ST_DENIED: an answer that is no
+ * upgrade; ST_TIMEOUT; ST_CLOSED: all else. */
 enum status wsclient_connect(const struct wsclient_options *options,
                              char *error,
                              size_t error_size,

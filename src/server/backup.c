@@ -23,12 +23,13 @@ print_text(const struct backup_options *o, const struct loaded *l)
     if (gmtime_r(&seconds, &tm) != NULL)
         (void)strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
     (void)printf("%s: good, %llu bytes\n"
-                 "taken %s by node %llu of cluster %s (holdfastd %s), entry %llu\n"
-                 "%u queues, %llu messages, of them %llu held and %llu dead letters; "
-                 "%llu saved sessions\n",
+                 "taken %s at entry %llu, by node %llu (holdfastd %s)\n"
+                 "cluster %s\n"
+                 "queues: %u; messages: %llu, of them held: %llu, dead: %llu; "
+                 "saved sessions: %llu\n",
                  backup_name(o), (unsigned long long)l->file_bytes, when,
-                 (unsigned long long)l->info.node_id, cluster, l->info.version,
-                 (unsigned long long)l->info.index, l->state->queue_count,
+                 (unsigned long long)l->info.index, (unsigned long long)l->info.node_id,
+                 l->info.version, cluster, l->state->queue_count,
                  (unsigned long long)t.messages, (unsigned long long)t.held,
                  (unsigned long long)t.dead, (unsigned long long)t.saved_sessions);
     LIST_FOREACH (node, &l->state->queues) {

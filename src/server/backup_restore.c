@@ -90,6 +90,23 @@ make_directory(const struct backup_options *o, struct loaded *l, uint8_t *ret_or
     return code;
 }
 
+/* What can be known before the backup is read, which takes its time. */
+static int
+check_node(const struct backup_options *o)
+{
+    const struct config *c = o->config;
+    struct disk_error error = {0};
+    const struct rlog_member *self = rlog_members_find(&c->initial_cluster, c->node_id);
+    if (self == NULL)
+        return backup_fail(o, EXIT_FAILED, "%s: node-id %llu is not in initial-cluster",
+                           c->file, (unsigned long long)c->node_id);
+    enum status st = disk_check_unused(c->data_dir, &error);
+    if (st == ST_OK)
+        return EXIT_DONE;
+    return backup_fail(o, st == ST_EXISTS ? EXIT_EXISTS : EXIT_FAILED,
+                       "%s; a restore makes a new data directory", error.text);
+}
+
 static int
 check_cluster(const struct backup_options *o, const struct loaded *l)
 {
@@ -111,7 +128,9 @@ backup_restore(const struct backup_options *options)
     struct loaded l = {0};
     uint8_t origin[DISK_ORIGIN_BYTES] = {0};
     char text[2 * DISK_ORIGIN_BYTES + 1];
-    int code = backup_load(options, &l);
+    int code = check_node(options);
+    if (code == EXIT_DONE)
+        code = backup_load(options, &l);
     if (code != EXIT_DONE)
         return code;
     code = check_cluster(options, &l);

@@ -140,17 +140,17 @@ command_fail_status(struct command *command, enum status st, const char *not_fou
     if (st == ST_NOTFOUND)
         command_fail(command, EXIT_NOT_FOUND, "%s", not_found);
     else if (st == ST_VERSION)
-        command_fail(command, EXIT_FAILED,
+        command_fail(command, EXIT_REFUSED,
                      "the cluster is at a level that does not have this: when all "
                      "nodes run this version, raise it with 'holdfastctl cluster "
                      "level %d'",
                      HF_LEVEL_SWEEPS);
     else if (st == ST_FULL)
-        command_fail(command, EXIT_FAILED,
+        command_fail(command, EXIT_REFUSED,
                      "there is no room on the disks of a majority: what makes the log "
                      "grow has to wait");
     else if (st == ST_CORRUPT)
-        command_fail(command, EXIT_FAILED,
+        command_fail(command, EXIT_REFUSED,
                      "the body of the message is damaged: it cannot be redriven");
     else
         command_fail(command, st == ST_NOTLEADER ? EXIT_NO_LEADER : EXIT_FAILED,

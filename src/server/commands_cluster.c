@@ -1,6 +1,7 @@
 /* Commands: the noun cluster: what this node says of the cluster, and hand-over. */
 #include "base/json.h"
 #include "base/log.h"
+#include "raft/members.h"
 #include "server/commands.h"
 #include "server/node_members.h"
 
@@ -140,10 +141,21 @@ run_step_down(struct command *command)
         command_fail(command, EXIT_USAGE, "usage: cluster step-down [--to ID]");
         return;
     }
+    struct rlog_members members;
+    node_members(n, &members);
+    if (to != 0 && rlog_members_find(&members, to) == NULL) {
+        command_fail(command, EXIT_NOT_FOUND, "node %llu is not a member",
+                     (unsigned long long)to);
+        return;
+    }
     enum status st = replica_transfer(n->replica, to, node_now_ms());
     if (st != ST_OK) {
-        command_fail(command, EXIT_FAILED, "leadership cannot be handed over: %s",
-                     status_name(st));
+        command_fail(command, st == ST_NOTLEADER ? EXIT_NO_LEADER : EXIT_REFUSED,
+                     "leadership cannot be handed over: %s",
+                     st == ST_AGAIN      ? "it is being handed over already"
+                     : st != ST_NOTFOUND ? status_name(st)
+                     : to != 0 ? "that node has no vote, is not reached or far behind"
+                               : "no other voter is reached and near enough");
         return;
     }
     log_event(LOG_INFO, "leader.step_down", "to=%llu cause=operator",

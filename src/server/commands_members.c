@@ -16,6 +16,7 @@
 #include "server/node_members.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +32,12 @@ is_up(const struct node *n, uint64_t id)
            (cluster_peer(n->cluster, id, &info) == ST_OK && info.is_connected);
 }
 
+/* Of a node that was not taken in yet all others are what its configuration says. */
 static const char *
-role_of(const struct rlog_status *s, const struct rlog_member *m)
+role_of(const struct node *n, const struct rlog_status *s, const struct rlog_member *m)
 {
+    if (node_is_joining(n))
+        return m->id == n->config->node_id ? "joining" : "unknown";
     if (m->id == s->leader)
         return "leader";
     return m->is_voter ? "voter" : "stand-by";
@@ -58,7 +62,7 @@ put_member(struct json_writer *w,
     json_object_begin(w, NULL);
     json_put_u64(w, "id", m->id);
     json_put_string(w, "address", m->address);
-    json_put_string(w, "role", role_of(s, m));
+    json_put_string(w, "role", role_of(n, s, m));
     json_put_bool(w, "connected", is_up(n, m->id));
     if (s->role == RLOG_LEADER && p != NULL && p->is_connected && m->id != s->id)
         json_put_u64(w, "lag", rlog_peer_lag(s, p));
@@ -72,6 +76,7 @@ run_members(struct command *command)
     struct rlog_members members;
     struct replica_status s;
     struct json_writer w;
+    char note[120] = "";
     node_members(n, &members);
     replica_get_status(n->replica, &s);
     json_write_begin(&w, &command->json);
@@ -82,13 +87,23 @@ run_members(struct command *command)
     for (uint32_t i = 0; i < members.count; i++)
         put_member(&w, n, &s.log, &members.members[i]);
     json_array_end(&w);
+    if (node_is_joining(n))
+        (void)snprintf(note, sizeof note,
+                       "node %llu is no member yet: it waits to be added (cluster add "
+                       "%llu)",
+                       (unsigned long long)n->config->node_id,
+                       (unsigned long long)n->config->node_id);
+    if (note[0] != '\0')
+        json_put_string(&w, "note", note);
     json_object_end(&w);
     for (uint32_t i = 0; i < members.count; i++) {
         const struct rlog_member *m = &members.members[i];
         bytes_printf(&command->text, "%s%llu  %-9s %-12s %s", i > 0 ? "\n" : "",
-                     (unsigned long long)m->id, role_of(&s.log, m),
+                     (unsigned long long)m->id, role_of(n, &s.log, m),
                      is_up(n, m->id) ? "up" : "not reached", m->address);
     }
+    if (note[0] != '\0')
+        bytes_printf(&command->text, "\n%s", note);
     command_done(command);
 }
 
@@ -135,6 +150,27 @@ say_change(struct command *command,
     command_done(command);
 }
 
+static void
+refuse_change(struct command *command,
+              const struct rlog_members *now,
+              const struct rlog_change *change)
+{
+    unsigned long long id = (unsigned long long)change->id;
+    bool is_member = rlog_members_find(now, change->id) != NULL;
+    if (change->wish == RLOG_WISH_GONE)
+        command_fail(command, EXIT_REFUSED, "node %llu is the last voter", id);
+    else if (!is_member && change->address == NULL)
+        command_fail(command, EXIT_USAGE,
+                     "node %llu is not a member yet: its HOST:PORT is wanted", id);
+    else if (!is_member && now->count == RLOG_MEMBERS_MAX)
+        command_fail(command, EXIT_REFUSED,
+                     "node %llu cannot be added: there are %d members already", id,
+                     RLOG_MEMBERS_MAX);
+    else
+        command_fail(command, EXIT_REFUSED,
+                     "node %llu cannot be added: another member has that address", id);
+}
+
 /* Takes the next step towards it. */
 static void
 take_step(struct command *command, const struct rlog_change *change)
@@ -147,12 +183,7 @@ take_step(struct command *command, const struct rlog_change *change)
     rlog_get_status(log, &s);
     enum rlog_change_state state = rlog_change_next(&s, &now, index, change, &next);
     if (state == RLOG_CHANGE_IMPOSSIBLE) {
-        command_fail(command, EXIT_FAILED,
-                     change->wish == RLOG_WISH_GONE
-                         ? "node %llu is the last voter"
-                         : "node %llu cannot be added: there are %d members already, "
-                           "or its address is missing, too long or another's",
-                     (unsigned long long)change->id, RLOG_MEMBERS_MAX);
+        refuse_change(command, &now, change);
         return;
     }
     if (state == RLOG_CHANGE_LEADS &&
@@ -267,10 +298,17 @@ run_level(struct command *command)
         return;
     }
     if (level > node_least_level(n)) {
-        command_fail(command, EXIT_FAILED,
+        command_fail(command, EXIT_REFUSED,
                      "not every member reads level %llu: all must be up, and run a "
                      "version that does (cluster level shows which)",
                      (unsigned long long)level);
+        return;
+    }
+    if (level < broker_level(b)) {
+        command_fail(command, EXIT_REFUSED,
+                     "the level is %u, and never goes down: what was written at it is "
+                     "not read by older versions",
+                     (unsigned)broker_level(b));
         return;
     }
     enum status st = broker_raise_level(b, (uint32_t)level, &batch);

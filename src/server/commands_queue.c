@@ -158,8 +158,10 @@ describe_creation(const struct creation *c)
         json_put_string(&w, "username", c->names[i]);
         json_put_string(&w, "password", c->passwords[i]);
         json_object_end(&w);
-        bytes_printf(&command->text, "\n  %-10s  username %s  password %s",
-                     LOGIN_NAMES[i], c->names[i], c->passwords[i]);
+        bytes_printf(&command->text, "\n  %-10s  username %-*s  password %s",
+                     LOGIN_NAMES[i],
+                     (int)(strlen(command->argv[2]) + strlen("-subscriber")),
+                     c->names[i], c->passwords[i]);
     }
     json_object_end(&w);
     json_object_end(&w);

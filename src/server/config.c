@@ -271,6 +271,25 @@ complete_http_listen(struct config *c)
     c->http_listen = copy_text(text);
 }
 
+/* Two with one address are one node, and the cluster would wait for the other. */
+static enum status
+check_members(const struct config *c, char *error, size_t error_size)
+{
+    const struct rlog_members *m = &c->initial_cluster;
+    for (uint32_t i = 0; i < m->count; i++)
+        for (uint32_t j = i + 1; j < m->count; j++)
+            if (strcmp(m->members[i].address, m->members[j].address) == 0) {
+                (void)snprintf(error, error_size,
+                               "%s: initial-cluster: nodes %llu and %llu have the same "
+                               "address %s",
+                               c->file, (unsigned long long)m->members[i].id,
+                               (unsigned long long)m->members[j].id,
+                               m->members[i].address);
+                return ST_INVALID;
+            }
+    return ST_OK;
+}
+
 static enum status
 fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size)
 {
@@ -280,6 +299,8 @@ fill_defaults(struct config *c, const bool *seen, char *error, size_t error_size
                            KEYS[i].name);
             return ST_INVALID;
         }
+    if (check_members(c, error, error_size) != ST_OK)
+        return ST_INVALID;
     complete_http_listen(c);
     if (c->http_listen != NULL && !is_address(c->http_listen)) {
         (void)snprintf(error, error_size, "%s: http-listen: bad value '%s'", c->file,

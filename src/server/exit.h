@@ -9,7 +9,8 @@ enum control_exit {
     EXIT_USAGE = 2,     /* or not confirmed: nothing was done */
     EXIT_NO_LEADER = 3, /* no leader, or no quorum, by the deadline */
     EXIT_NOT_FOUND = 4,
-    EXIT_EXISTS = 5, /* or a node has it open */
+    EXIT_EXISTS = 5,  /* or a node has it open */
+    EXIT_REFUSED = 7, /* understood, and not possible as things are */
 };
 
 #endif

@@ -1,6 +1,7 @@
 # holdfastd: everything but main.c is in a library, so that tests can link it.
 noinst_LIBRARIES += src/server/libserver.a
 src_server_libserver_a_SOURCES = \
+	src/server/agreement.c src/server/agreement.h \
 	src/server/attempts.c src/server/attempts.h \
 	src/server/auth.c src/server/auth.h \
 	src/server/auth_secret.c \
@@ -22,6 +23,7 @@ src_server_libserver_a_SOURCES = \
 	src/server/commands_queue.c \
 	src/server/commands_session.c \
 	src/server/config.c src/server/config.h \
+	src/server/config_check.c src/server/config_check.h \
 	src/server/control.c src/server/control.h \
 	src/server/control_stream.c src/server/control_stream.h \
 	src/server/data.c src/server/data.h \

@@ -8,6 +8,7 @@
 #include "raft/disk.h"
 #include "server/data.h"
 #include "server/exit.h"
+#include "server/init.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -164,7 +165,7 @@ use_invite(const struct config *c, struct slice text)
 }
 
 int
-join_cluster(const struct config *c, const char *invite)
+join_cluster(const struct config *c, const char *invite, bool is_json)
 {
     uint8_t cluster_id[DISK_CLUSTER_ID_BYTES];
     struct disk_error error;
@@ -186,5 +187,8 @@ join_cluster(const struct config *c, const char *invite)
         return code;
     config_cluster_id(c, cluster_id);
     enum status st = disk_join(c->data_dir, c->node_id, cluster_id, &error);
-    return st == ST_OK ? EXIT_DONE : data_fail(st, &error);
+    if (st != ST_OK)
+        return data_fail(st, &error);
+    init_say(c, is_json, "a cluster that takes it in");
+    return EXIT_DONE;
 }

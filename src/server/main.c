@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "server/backup.h"
+#include "server/config_check.h"
 #include "server/crash.h"
 #include "server/data.h"
 #include "server/init.h"
@@ -34,8 +35,8 @@
 #include <unistd.h>
 
 static const char USAGE[] =
-    "usage: holdfastd --config FILE [--check-config | --init]\n"
-    "       holdfastd --config FILE --join [--invite FILE]\n"
+    "usage: holdfastd --config FILE [--check-config | --init [--json]]\n"
+    "       holdfastd --config FILE --join [--invite FILE] [--json]\n"
     "       holdfastd --config FILE --recover [--yes] [--json]\n"
     "       holdfastd --data-check DIR [--json] [--config FILE]\n"
     "       holdfastd --data-repair DIR [--yes] [--json] [--config FILE]\n"
@@ -229,15 +230,15 @@ main(int argc, char **argv)
         code = arguments.is_repair ? data_repair(&arguments.data)
                                    : data_check(&arguments.data);
     else if (arguments.is_init)
-        code = init_data(c);
+        code = init_data(c, arguments.data.is_json);
     else if (arguments.is_join)
-        code = join_cluster(c, arguments.invite);
+        code = join_cluster(c, arguments.invite, arguments.data.is_json);
     else if (arguments.is_recovery)
         code = recover(&(struct recover_options){.config = c,
                                                  .is_json = arguments.data.is_json,
                                                  .is_sure = arguments.data.is_sure});
-    else if (!arguments.is_check)
-        code = run_node(c);
+    else
+        code = arguments.is_check ? config_check(c) : run_node(c);
     config_free(c);
     return code;
 }

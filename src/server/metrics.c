@@ -118,6 +118,7 @@ metrics_take(struct node *n)
         mem_calloc(1, sizeof *m + s->queue_count * sizeof(struct metrics_queue));
     m->node_id = n->config->node_id;
     replica_get_status(n->replica, &m->replica);
+    m->agreed_index = replica_agreed_index(n->replica);
     disk_get_status(n->disk, &m->disk);
     net_get_counts(n->net, &m->net);
     m->watch = n->watch;

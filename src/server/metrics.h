@@ -55,6 +55,7 @@ struct metrics {
     struct ops_snapshot snapshot; /* first */
     uint64_t node_id;
     struct replica_status replica;
+    uint64_t agreed_index; /* replica_agreed_index() */
     struct disk_status disk;
     struct net_counts net;
     struct watch watch;

@@ -369,6 +369,14 @@ put_raft(struct prom *p, const struct metrics *m)
     prom_single(p, "holdfast_raft_leader_changes_total", PROM_COUNTER,
                 "Changes of leader that this node has seen.",
                 m->watch.leader_changes_total);
+    prom_single(
+        p, "holdfast_raft_agreed_index", PROM_GAUGE,
+        "Index up to which a majority is known to have applied the same as this "
+        "node; 0 when none is.",
+        m->agreed_index);
+    prom_single(p, "holdfast_raft_differences_total", PROM_COUNTER,
+                "Peers that were found to have applied something else than this node.",
+                m->replica.differences_total);
     prom_single(p, "holdfast_raft_snapshots_taken_total", PROM_COUNTER,
                 "Snapshots of its state that this node has made.",
                 m->replica.images_total);

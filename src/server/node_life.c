@@ -6,6 +6,7 @@
 #include "queue/salvage.h"
 #include "raft/members.h"
 #include "raft/rlog_members.h"
+#include "server/agreement.h"
 #include "server/control.h"
 #include "server/known_logins.h"
 #include "server/node_members.h"
@@ -43,7 +44,10 @@ static void
 send_cb(void *ctx, uint64_t peer, const struct rlog_frame *frame)
 {
     struct node *n = ctx;
-    if (n->cluster != NULL)
+    if (n->cluster == NULL)
+        return;
+    if (frame->kind != AGREEMENT_FRAME ||
+        node_peer_takes(n, peer, CLUSTER_FEATURE_AGREEMENT))
         cluster_send(n->cluster, peer, frame);
 }
 
@@ -92,7 +96,8 @@ static void
 event_cb(void *ctx, const char *event, const char *fields)
 {
     (void)ctx;
-    log_event(LOG_INFO, event, "%s", fields);
+    log_event(strcmp(event, "chain.differs") == 0 ? LOG_ERROR : LOG_INFO, event, "%s",
+              fields);
 }
 
 static void

@@ -19,8 +19,8 @@ node_members(const struct node *n, struct rlog_members *ret_members)
         *ret_members = n->config->initial_cluster;
 }
 
-static bool
-is_blank(const struct node *n)
+bool
+node_is_joining(const struct node *n)
 {
     struct rlog_members members;
     return disk_is_joining(n->disk) &&
@@ -30,9 +30,9 @@ is_blank(const struct node *n)
 uint64_t
 node_features(const struct node *n)
 {
-    return CLUSTER_FEATURE_LOGINS | CLUSTER_FEATURE_LEVEL(HF_LEVEL_NOW) |
-           CLUSTER_FEATURE_ORIGIN(n->origin) |
-           (is_blank(n) ? CLUSTER_FEATURE_BLANK : 0) |
+    return CLUSTER_FEATURE_LOGINS | CLUSTER_FEATURE_AGREEMENT |
+           CLUSTER_FEATURE_LEVEL(HF_LEVEL_NOW) | CLUSTER_FEATURE_ORIGIN(n->origin) |
+           (node_is_joining(n) ? CLUSTER_FEATURE_BLANK : 0) |
            (rlog_is_new(replica_rlog(n->replica)) ? CLUSTER_FEATURE_NEW : 0);
 }
 
@@ -93,7 +93,7 @@ is_turned_away(const struct node *n)
 static void
 watch_removal(struct node *n)
 {
-    bool is_removed = !is_blank(n) && is_turned_away(n);
+    bool is_removed = !node_is_joining(n) && is_turned_away(n);
     if (is_removed == n->is_removed)
         return;
     n->is_removed = is_removed;
@@ -168,7 +168,7 @@ node_membership(const struct node *n)
     struct rlog_members members;
     node_members(n, &members);
     const struct rlog_member *self = rlog_members_find(&members, n->config->node_id);
-    if (is_blank(n))
+    if (node_is_joining(n))
         return "joining";
     if (self == NULL || n->is_removed)
         return "removed";
@@ -196,13 +196,18 @@ node_met_peer(struct node *n, uint64_t peer)
     }
 }
 
+bool
+node_peer_takes(const struct node *n, uint64_t peer, uint64_t feature)
+{
+    struct cluster_peer_info info;
+    return cluster_peer(n->cluster, peer, &info) == ST_OK &&
+           (info.features & feature) != 0;
+}
+
 static void
 tell_logins(struct node *n, uint64_t peer, const struct bytes *body)
 {
-    struct cluster_peer_info info;
-    /* An older version closes the connection at a frame of this kind. */
-    if (cluster_peer(n->cluster, peer, &info) == ST_OK &&
-        (info.features & CLUSTER_FEATURE_LOGINS) != 0)
+    if (node_peer_takes(n, peer, CLUSTER_FEATURE_LOGINS))
         cluster_send_user(n->cluster, peer, KNOWN_LOGINS_FRAME,
                           slice_of(body->data, body->size));
 }

@@ -14,6 +14,11 @@ void node_met_peer(struct node *n, uint64_t peer);
  * is new, and all of them to one that came up. */
 void node_tell_new_logins(struct node *n);
 void node_tell_logins(struct node *n, uint64_t peer);
+/* Its hello says that it has that CLUSTER_FEATURE. An older version closes the
+ * connection at a frame of a kind that it does not know. */
+bool node_peer_takes(const struct node *n, uint64_t peer, uint64_t feature);
+/* It was made to join, and has nothing yet: it knows no members. */
+bool node_is_joining(const struct node *n);
 /* What the hello says. */
 uint64_t node_features(const struct node *n);
 /* Once a turn: the links follow the members; a node that was removed is told so in the

@@ -2,21 +2,10 @@
 #include "server/rejoin.h"
 
 #include "base/log.h"
+#include "raft/members.h"
 
 #include <stdio.h>
 #include <string.h>
-
-bool
-rejoin_is_possible(const struct rlog_members *members, uint64_t self)
-{
-    uint32_t voters = 0;
-    uint32_t others = 0;
-    for (uint32_t i = 0; i < members->count; i++) {
-        voters += members->members[i].is_voter;
-        others += members->members[i].is_voter && members->members[i].id != self;
-    }
-    return others > voters / 2;
-}
 
 static void
 say(const struct trouble *t, const char *aside, const char *consequence)
@@ -64,7 +53,7 @@ rejoin_try(const struct config *c, const struct trouble *trouble)
     struct disk_options options = {.dir = c->data_dir, .node_id = c->node_id};
     if (members->count == 0)
         members = &c->initial_cluster;
-    bool is_possible = rejoin_is_possible(members, c->node_id);
+    bool is_possible = rlog_members_can_spare(members, c->node_id);
     if (!is_possible || trouble->error.is_final) {
         refuse(c, trouble, is_possible);
         return ST_DENIED;

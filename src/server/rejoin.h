@@ -15,9 +15,6 @@ struct trouble {
     struct disk_error error;
 };
 
-/* Are the others a majority of the voters without this node's vote? */
-bool rejoin_is_possible(const struct rlog_members *members, uint64_t self);
-
 /* Of a node that is closed. One line to the log says what is wrong, where, and what
  * follows. ST_OK: the data was set aside; open the node again. Else the process ends.
  */

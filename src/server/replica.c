@@ -390,6 +390,7 @@ replica_end_turn(struct replica *r, uint64_t now_ms)
     try_begin_image(r);
     if (imaging_go_on(&r->imaging, r->rlog))
         replica_event(r, "snapshot.encoded", r->imaging.index);
+    replica_watch_agreement(r);
 }
 
 void

@@ -66,7 +66,8 @@ replica_transfer(struct replica *r, uint64_t target, uint64_t now_ms) MUST_USE;
 /* Under way: no event may reach the broker. */
 bool replica_is_handing_over(const struct replica *r);
 
-/* What cluster.h's callbacks say. Frames: the log's, and TIMEKEEPER_FRAME. */
+/* What cluster.h's callbacks say. Frames: the log's, TIMEKEEPER_FRAME, and
+ * AGREEMENT_FRAME (to be sent only to who takes it). */
 void replica_peer_up(struct replica *r, uint64_t peer, uint64_t now_ms);
 void
 replica_peer_down(struct replica *r, uint64_t peer, bool was_refused, uint64_t now_ms);
@@ -95,12 +96,15 @@ struct replica_status {
     bool is_serving;
     bool is_frozen;
     uint64_t digest_index;
-    uint64_t images_total;   /* snapshots taken */
-    uint64_t images_failed;  /* begun, and not stored: there was no room */
-    uint64_t image_bytes;    /* of the one that is being taken, so far; 0: none is */
-    uint64_t restores_total; /* of others, installed since the node has started */
+    uint64_t images_total;      /* snapshots taken */
+    uint64_t images_failed;     /* begun, and not stored: there was no room */
+    uint64_t image_bytes;       /* of the one that is being taken, so far; 0: none is */
+    uint64_t restores_total;    /* of others, installed since the node has started */
+    uint64_t differences_total; /* peers found to have applied something else */
 };
 void replica_get_status(const struct replica *r, struct replica_status *ret_status);
+/* Up to which a majority is known to have applied the same as this node; 0: none is. */
+uint64_t replica_agreed_index(const struct replica *r);
 
 /* A snapshot at that index or later is taken as soon as it can be, whatever the size of
  * the log. It is forgotten when one fails (images_failed). */

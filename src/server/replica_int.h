@@ -2,6 +2,7 @@
 #ifndef HF_SERVER_REPLICA_INT_H
 #define HF_SERVER_REPLICA_INT_H
 
+#include "server/agreement.h"
 #include "server/handover.h"
 #include "server/imaging.h"
 #include "server/replica.h"
@@ -30,6 +31,7 @@ struct replica {
     struct restore restore;
     struct handover handover;
     struct timekeeper time;
+    struct agreement agreement;
     struct replica_callbacks callbacks;
     uint64_t id;
     uint64_t election_ms;
@@ -55,6 +57,7 @@ struct replica {
     uint64_t image_retry_ms; /* not before: after one without room */
     bool has_own_term;       /* an entry of the present term is applied */
     bool is_frozen;
+    bool is_disowned;      /* by the others; its end was told */
     bool is_image_watched; /* begun; whether it was stored is not known */
     enum phase phase;
     enum rlog_role role;
@@ -75,5 +78,8 @@ uint64_t replica_wall_ms(const struct replica *r);
 uint64_t replica_cluster_ms(const struct replica *r);
 /* The time to all peers, when it is due. */
 void replica_tell_time(struct replica *r);
+/* The end of a turn: what was applied to all peers, when it is due, and what came of
+ * comparing it. */
+void replica_watch_agreement(struct replica *r);
 
 #endif

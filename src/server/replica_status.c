@@ -15,6 +15,13 @@ replica_get_status(const struct replica *r, struct replica_status *ret_status)
     ret_status->images_failed = r->images_failed;
     ret_status->image_bytes = r->imaging.image != NULL ? r->imaging.bytes + 1 : 0;
     ret_status->restores_total = r->restore.total;
+    ret_status->differences_total = r->agreement.differences_total;
+}
+
+uint64_t
+replica_agreed_index(const struct replica *r)
+{
+    return agreement_majority_index(&r->agreement, r->rlog);
 }
 
 struct rlog *

@@ -60,7 +60,7 @@ class Side {
     }
   }
 
-  /** One load of count messages through each of the first queues; the sum of their rates. */
+  /** One load of count messages through the first queues, a program for each; the sum of their rates. */
   async load({ queues = 1, count, publishers = 4, subscribers = 4, size = 1024 }) {
     const window = Math.max(1, Math.floor(IN_FLIGHT / (publishers * queues)));
     const runs = this.queues.slice(0, queues).map(({ host, file }) =>

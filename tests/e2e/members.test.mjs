@@ -2,7 +2,7 @@
 // what is left of a lost majority. tests/drills/members has the changes under load.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Cluster, root, sleep, until } from "./lib.mjs";
@@ -37,7 +37,7 @@ test("members and level are shown by every node", async () => {
   }
   assert.equal(at(1, "cluster", "level").out.level, 2, "a new cluster begins at the newest level");
   assert.equal(at(2, "cluster", "level", "2").code, 0, "to raise it again does nothing");
-  assert.equal(at(2, "cluster", "level", "99").code, 1, "no member reads that");
+  assert.equal(at(2, "cluster", "level", "99").code, 7, "no member reads that");
 });
 
 const REFUSED = [
@@ -47,7 +47,9 @@ const REFUSED = [
   [2, "cluster", "add", "4", "nowhere"],
   [2, "cluster", "add", "4", "127.0.0.1:0"],
   [2, "cluster", "add", "4", "127.0.0.1:99999"],
-  [1, "cluster", "add", "4"],
+  [2, "cluster", "add", "4"],
+  [4, "cluster", "step-down", "--to", "9"],
+  [7, "cluster", "level", "1"],
   [2, "cluster", "remove", "x", "--yes"],
   [2, "cluster", "remove", "3"], // not confirmed, and nobody to ask
   [2, "cluster", "level", "two"],
@@ -88,6 +90,48 @@ test("an invitation says what a new node needs; a configuration that does not fi
   assert.match(tryWith(four).err, /the invitation has none/, "its own entry is not needed");
   assert.match(tryWith(four.replace(/^initial-cluster = .*$/m, `initial-cluster = ${invite.initial_cluster}`)).err, /cluster.pem.*the invitation has none|the invitation has none/);
   assert.ok(!existsSync(join(cluster.dir, "node4", "data")), "nothing was made");
+});
+
+test("an invitation is signed by an authority of the nodes alone", () => {
+  const invite = (ca, out) => at(1, "cluster", "invite", "4", "127.0.0.1:1", "--ca-cert", join(cluster.dir, `${ca}.pem`),
+    "--ca-key", join(cluster.dir, `${ca}.key`), "--out", join(cluster.dir, out));
+  const wrong = invite("ca", "wrong.json");
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.err, /ca\.pem is not among the authorities of the node's cluster-ca/);
+  assert.ok(!existsSync(join(cluster.dir, "wrong.json")), "nothing was written");
+  assert.equal(invite("cluster-ca", "right.json").code, 0);
+  assert.match(JSON.parse(readFileSync(join(cluster.dir, "right.json"), "utf8")).cert, /BEGIN CERTIFICATE/);
+});
+
+test("a node that joined and was not added yet says what it is", async () => {
+  const dir = join(cluster.dir, "node9");
+  mkdirSync(dir);
+  const text = readFileSync(join(nodeOf(1).dir, "holdfast.conf"), "utf8");
+  const free = [50, 51, 52].map((i) => Number(text.match(/^client-listen = .*:([0-9]+)$/m)[1]) + i); // of this cluster's range
+  const invitation = join(cluster.dir, "nine.json");
+  assert.equal(at(1, "cluster", "invite", "9", `127.0.0.1:${free[0]}`, "--ca-cert", join(cluster.dir, "cluster-ca.pem"),
+    "--ca-key", join(cluster.dir, "cluster-ca.key"), "--out", invitation).code, 0);
+  const peers = JSON.parse(readFileSync(invitation, "utf8")).initial_cluster;
+  const set = (key, value) => (t) => t.replace(new RegExp(`^${key} *=.*$`, "m"), `${key} = ${value}`);
+  const conf = [set("node-id", 9), set("initial-cluster", peers), set("cluster-listen", `127.0.0.1:${free[0]}`), set("client-listen", `127.0.0.1:${free[1]}`),
+    set("client-advertise", `127.0.0.1:${free[1]}`), set("http-listen", free[2]), set("cluster-cert", join(dir, "c.pem")), set("cluster-key", join(dir, "c.key"))]
+    .reduce((t, change) => change(t), text.replaceAll("/node1/", "/node9/"));
+  writeFileSync(join(dir, "holdfast.conf"), conf);
+  assert.equal(run("cluster", "join", "--config", join(dir, "holdfast.conf"), "--invite", invitation).code, 0);
+  const child = runNode(dir);
+  try {
+    const socket = conf.match(/^control-socket *= *(.*)$/m)[1];
+    const shown = await until(() => {
+      const { code, out } = run("--socket", socket, "cluster", "members");
+      return code === 0 && out.members.length === 4 && out;
+    }, 15000);
+    assert.deepEqual(shown.members.map((m) => m.role), ["unknown", "unknown", "unknown", "joining"]);
+    const plain = spawnSync(ctl, ["--socket", socket, "cluster", "members"], { encoding: "utf8" }).stdout;
+    assert.match(plain, /^ *9 +joining /m);
+    assert.match(plain, /it waits to be added \(cluster add 9\)/);
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 /** Runs a node that local-cluster would wait for in vain. */

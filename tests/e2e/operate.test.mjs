@@ -1,9 +1,11 @@
 // What an operator does beyond the manual, over a node's control socket and as an administrator: redriving and purging many,
 // a message's history, sessions and logins. Three nodes; each thing is asked of any of them.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import net from "node:net";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Client, Cluster, until } from "./lib.mjs";
+import { Client, Cluster, root, until } from "./lib.mjs";
 
 let cluster, admin, publisher;
 before(async () => {
@@ -220,4 +222,19 @@ test("a rotated login is the only good one, and connections stay unless told to 
   const again = await Client.open(url, cluster.ca);
   assert.equal((await again.ask({ ...old, password: last.password })).status, "Success.");
   await again.drop();
+});
+
+test("a cluster without a leader is told apart from a connection that broke", async () => {
+  const left = await cluster.waitLeader();
+  for (const { id } of cluster.info.nodes) if (id !== left) cluster.run("kill", String(id));
+  const { url } = cluster.info.nodes.find((n) => n.id === left);
+  const program = join(process.env.HOLDFAST_BIN ?? join(root, "build"), "src", "ctl", "holdfastctl");
+  const env = { ...process.env, HOLDFAST_USERNAME: "x", HOLDFAST_PASSWORD: "x" };
+  const run = () => new Promise((done) => execFile(program, ["stats", "live", "--url", url, "--ca", cluster.info.ca], { env }, (error, out, err) => done({ code: error?.code ?? 0, err })));
+  const last = await until(async () => {
+    const r = await run();
+    return ![6, 8].includes(r.code) && r; // it leads still, or has just given up
+  }, 30000);
+  assert.equal(last.code, 3, last.err);
+  assert.match(last.err, /knows no leader/);
 });

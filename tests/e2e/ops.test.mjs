@@ -223,6 +223,18 @@ test("scrapes in parallel all get whole pages", async () => {
   for (const page of pages) assert.ok(parseMetrics(page.text).size > 40);
 });
 
+test("the nodes know that they have applied the same", async () => {
+  for (const node of cluster.info.nodes) {
+    const applied = value(await scrape(node), "holdfast_raft_applied_index");
+    assert.ok(applied > 0);
+    const m = await until(async () => {
+      const now = await scrape(node);
+      return value(now, "holdfast_raft_agreed_index") >= applied && now;
+    });
+    assert.equal(value(m, "holdfast_raft_differences_total"), 0);
+  }
+});
+
 test("without a majority a node lives and is not ready, and says why", async () => {
   const others = cluster.info.nodes.filter((n) => n !== follower);
   for (const node of others) cluster.run("kill", String(node.id));

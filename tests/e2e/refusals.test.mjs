@@ -39,9 +39,26 @@ test("a bad value is an error that names file and line", () => {
   assert.match(r.stderr, /bad\.conf:\d+: node-id: bad value 'one'/);
 });
 
-test("a good config passes --check-config in silence", () => {
+test("--check-config says that a good config is good", () => {
   const r = start("good", (text) => text, "--check-config");
-  assert.deepEqual([r.status, r.stderr], [0, ""]);
+  assert.deepEqual([r.status, r.stderr, r.stdout], [0, "", `${r.file}: good\n`]);
+});
+
+test("--check-config opens the files that are named: all that is wrong is said", () => {
+  const key = (name) => config().match(new RegExp(`^${name} *= *(.*)$`, "m"))[1];
+  const missing = start("missing", (text) => replace("cluster-ca", "/nowhere/ca.pem")(replace("client-cert", "/nowhere/c.pem")(text)), "--check-config");
+  assert.deepEqual([missing.status, missing.stdout], [1, ""]);
+  assert.match(missing.stderr, /client-cert: \/nowhere\/c\.pem: No such file/);
+  assert.match(missing.stderr, /cluster-ca: \/nowhere\/ca\.pem: No such file/);
+  const mixed = start("mixed", replace("client-key", key("cluster-key")), "--check-config");
+  assert.equal(mixed.status, 1);
+  assert.match(mixed.stderr, /client-key: .*: it is not the key of client-cert/);
+  const other = start("other", replace("node-id", "2"), "--check-config");
+  assert.equal(other.status, 1);
+  assert.match(other.stderr, /cluster-cert.*not this node's name/);
+  const garbage = start("garbage", replace("cluster-ca", join(cluster.dir, "node1", "holdfast.conf")), "--check-config");
+  assert.equal(garbage.status, 1);
+  assert.match(garbage.stderr, /cannot use CA file/);
 });
 
 test("an empty data directory never starts, and stays empty", () => {

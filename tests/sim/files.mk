@@ -32,6 +32,7 @@ tests_sim_holdfast_sim_SOURCES = \
 	tests/sim/shrink.c \
 	tests/sim/sim.h \
 	tests/sim/world.c \
+	src/server/agreement.c \
 	src/server/handover.c \
 	src/server/imaging.c \
 	src/server/replica.c \

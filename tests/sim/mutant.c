@@ -80,6 +80,10 @@ static const struct mutant mutants[] = {
     {.name = "rejoin",
      .what = "a node whose data was set aside is not gated",
      .broken = BROKEN_REJOIN},
+    {.name = "chain",
+     .what = "a node has applied something else than the others",
+     .guards = GUARD(CHAIN),
+     .broken = BROKEN_CHAIN},
     /* The disk. */
     {.name = "sync",
      .what = "synced is said when it is written",

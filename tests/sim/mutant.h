@@ -19,6 +19,7 @@ enum broken {
     BROKEN_TORN,   /* disk: a torn record is taken for whole */
     BROKEN_FROZEN, /* node: a leader that was stopped speaks at once */
     BROKEN_REJOIN, /* node: data that was set aside makes no strict gate */
+    BROKEN_CHAIN,  /* node: the nodes alone may notice that their chains differ */
     BROKEN_FLAG,   /* broker: entries say written where they need synced */
     BROKEN_EARLY,  /* broker: replies leave before what they rest on is committed */
     BROKEN_READ,   /* broker: what an administrator reads rests on nothing */

@@ -31,6 +31,7 @@ tests_unit_test_raft_SOURCES = \
 	raft/heap.c \
 	raft/members.c \
 	raft/rlog.c \
+	raft/rlog_chain.c \
 	raft/rlog_elect.c \
 	raft/rlog_gate.c \
 	raft/rlog_offer.c \

@@ -2,6 +2,7 @@ check_PROGRAMS += tests/unit/test-server
 tests_unit_test_server_SOURCES = \
 	tests/unit/server/main.c \
 	tests/unit/server/suites.h \
+	tests/unit/server/test_agreement.c \
 	tests/unit/server/test_attempts.c \
 	tests/unit/server/test_auth.c \
 	tests/unit/server/test_backup_file.c \

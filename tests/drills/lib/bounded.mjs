@@ -96,7 +96,7 @@ try {
       await sleep(100);
     }
   })();
-  const out = JSON.parse(await run(ctl, ["--json", "bench", "--url", cluster.info.url, "--ca", cluster.info.ca, "--login-file", join(dir, "logins.json"), "--publishers", "4", "--subscribers", "4",
+  const out = JSON.parse(await run(ctl, ["--json", "bench", "--url", cluster.info.url, "--ca", cluster.info.ca, "--login-file", join(dir, "logins.json"), "--yes", "--publishers", "4", "--subscribers", "4",
     "--size", "100", "--window", "64", "--seconds", "3600", "--count", String(count)], { timeoutMs: 1800000 }));
   await sleep(2000);
   running = false;

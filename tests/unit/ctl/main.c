@@ -11,6 +11,9 @@ main(void)
     srunner_add_suite(runner, terminal_suite());
     srunner_add_suite(runner, progress_suite());
     srunner_add_suite(runner, answer_suite());
+    srunner_add_suite(runner, dial_suite());
+    srunner_add_suite(runner, failure_suite());
+    srunner_add_suite(runner, login_suite());
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

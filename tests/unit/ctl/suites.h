@@ -5,6 +5,9 @@
 #include <check.h>
 
 Suite *answer_suite(void);
+Suite *dial_suite(void);
+Suite *failure_suite(void);
+Suite *login_suite(void);
 Suite *options_suite(void);
 Suite *progress_suite(void);
 Suite *table_suite(void);

@@ -93,7 +93,7 @@ static const struct {
     {"queue list --timeout -1", "--timeout takes a whole number from 1 to 86400"},
     {"queue list --timeout=", "--timeout takes a whole number from 1 to 86400"},
     {"sub --count 99999999999999999999",
-     "--count takes a whole number from 0 to 1000000000"},
+     "--count takes a whole number from 1 to 1000000000"},
     {"queue create x --tier gold", "--tier takes standard|dev"},
     {"queue create x --tier standard|dev", "--tier takes standard|dev"},
     {"queue create x --tier stand", "--tier takes standard|dev"},
@@ -118,6 +118,16 @@ START_TEST(json_is_known_also_when_what_is_ahead_of_it_is_wrong)
 }
 END_TEST
 
+START_TEST(help_of_an_option_fits_a_line)
+{
+    const struct option_info *info = option_info((enum option_id)_i);
+    size_t named = strlen("  --") + strlen(info->name);
+    if (info->value != NULL)
+        named += 1 + strlen(info->value);
+    ck_assert_msg(named + 2 <= 36 && 36 + strlen(info->help) <= 80, "%s", info->name);
+}
+END_TEST
+
 Suite *
 options_suite(void)
 {
@@ -129,6 +139,7 @@ options_suite(void)
     tcase_add_test(c, one_dash_is_a_word);
     tcase_add_loop_test(c, what_is_wrong_is_named, 0, sizeof BAD / sizeof BAD[0]);
     tcase_add_test(c, json_is_known_also_when_what_is_ahead_of_it_is_wrong);
+    tcase_add_loop_test(c, help_of_an_option_fits_a_line, 0, OPTION_IDS);
     suite_add_tcase(s, c);
     return s;
 }

@@ -84,6 +84,30 @@ START_TEST(a_file_is_no_terminal)
 }
 END_TEST
 
+START_TEST(times_and_durations_are_for_people)
+{
+    static const struct {
+        uint64_t secs;
+        const char *duration;
+    } cases[] = {{0, "-"},          {1, "1s"},     {59, "59s"},     {60, "1m"},
+                 {61, "1m1s"},      {3600, "1h"},  {5400, "1h30m"}, {3661, "1h1m"},
+                 {86399, "23h59m"}, {86400, "1d"}, {172800, "2d"},  {100000, "1d3h"}};
+    char text[TERMINAL_TIME_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        terminal_duration(cases[i].secs, text);
+        ck_assert_str_eq(text, cases[i].duration);
+    }
+    terminal_time(1794233033, text);
+    ck_assert_str_eq(text, "2026-11-09 14:03:53");
+    terminal_time(0, text);
+    ck_assert_str_eq(text, "-");
+    terminal_time(UINT64_C(253402300799), text);
+    ck_assert_str_eq(text, "9999-12-31 23:59:59");
+    terminal_time(UINT64_MAX, text);
+    ck_assert_str_eq(text, "-");
+}
+END_TEST
+
 Suite *
 terminal_suite(void)
 {
@@ -95,6 +119,7 @@ terminal_suite(void)
     tcase_add_test(c, a_line_that_cannot_fit_is_cut_at_its_end);
     tcase_add_test(c, columns_are_counted_in_letters_and_controls_are_not_shown);
     tcase_add_test(c, a_file_is_no_terminal);
+    tcase_add_test(c, times_and_durations_are_for_people);
     suite_add_tcase(s, c);
     return s;
 }

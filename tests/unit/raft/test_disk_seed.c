@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define IMAGE_BYTES 600000
 #define INDEX       1000
@@ -94,10 +95,26 @@ START_TEST(only_an_empty_directory_is_taken)
 {
     struct disk_seed_options o = options(INDEX);
     struct disk_seed *s = NULL;
+    ck_assert_int_eq(disk_check_unused(g.dir, &g.error), ST_OK);
+    disk_seed_abandon(begin(INDEX));
+    ck_assert_int_eq(disk_check_unused(g.dir, &g.error), ST_OK);
     plant(INDEX);
     ck_assert_int_eq(disk_seed_begin(&o, &s, &g.error), ST_EXISTS);
     ck_assert_ptr_null(s);
     ck_assert_ptr_nonnull(strstr(g.error.text, "not empty"));
+    ck_assert_ptr_nonnull(strstr(g.error.text, "a node's data are there already"));
+    ck_assert_int_eq(disk_check_unused(g.dir, &g.error), ST_EXISTS);
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_is_named)
+{
+    struct disk_seed *s = begin(INDEX);
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/origin", g.dir); /* a folder in its place */
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_ne(disk_seed_finish(s, ORIGIN, &g.error), ST_OK);
+    ck_assert_ptr_nonnull(strstr(g.error.text, "/origin: "));
 }
 END_TEST
 
@@ -210,6 +227,7 @@ suite_disk_seed(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_node_starts_with_it_and_goes_on_behind_it);
     tcase_add_test(tc, only_an_empty_directory_is_taken);
+    tcase_add_test(tc, what_cannot_be_written_is_named);
     tcase_add_test(tc, a_node_that_is_no_member_is_refused);
     tcase_add_test(tc, what_ended_half_way_counts_as_none_and_is_repeated);
     tcase_add_test(tc, nothing_of_it_is_left_when_the_directory_is_made_anew);

@@ -14,6 +14,7 @@ main(void)
     srunner_add_suite(runner, auth_suite());
     srunner_add_suite(runner, replica_suite());
     srunner_add_suite(runner, replica_disk_suite());
+    srunner_add_suite(runner, agreement_suite());
     srunner_add_suite(runner, rejoin_suite());
     srunner_add_suite(runner, notify_suite());
     srunner_add_suite(runner, timekeeper_suite());

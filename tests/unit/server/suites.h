@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+Suite *agreement_suite(void);
 Suite *attempts_suite(void);
 Suite *auth_suite(void);
 Suite *backup_file_suite(void);

@@ -185,6 +185,18 @@ START_TEST(a_missing_key_is_named)
 }
 END_TEST
 
+START_TEST(two_members_with_one_address_are_refused)
+{
+    char text[2048];
+    char error[256] = "";
+    struct config *c = NULL;
+    snprintf(text, sizeof text, "%sinitial-cluster = 7=b:2\n", GOOD);
+    ck_assert_int_eq(read_text(text, error, sizeof error, &c), ST_INVALID);
+    ck_assert_ptr_nonnull(
+        strstr(error, "initial-cluster: nodes 2 and 7 have the same address b:2"));
+}
+END_TEST
+
 START_TEST(a_line_that_would_be_cut_is_refused)
 {
     char text[4096];
@@ -236,6 +248,7 @@ config_suite(void)
     tcase_add_loop_test(t, a_mistake_names_file_and_line, 0,
                         (int)(sizeof BAD / sizeof BAD[0]));
     tcase_add_test(t, a_missing_key_is_named);
+    tcase_add_test(t, two_members_with_one_address_are_refused);
     tcase_add_test(t, a_line_that_would_be_cut_is_refused);
     tcase_add_test(t, a_nul_byte_is_refused_with_its_line);
     tcase_add_test(t, a_missing_file_is_named);

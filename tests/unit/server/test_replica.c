@@ -87,32 +87,13 @@ START_TEST(an_entry_is_of_the_time_at_which_it_came)
 }
 END_TEST
 
-/* A killed process comes back. */
-static void
-reopen(struct one *n)
-{
-    replica_close(n->replica);
-    n->is_serving = false;
-    memdisk_kill(&n->disk);
-    memdisk_open(&n->disk);
-    one_open(n);
-    for (uint64_t peer = 1; peer <= NODES; peer++) {
-        if (peer == n->id)
-            continue;
-        replica_peer_up(n->replica, peer, n->three->now_ms);
-        replica_peer_down(n->three->nodes[peer - 1].replica, n->id, false,
-                          n->three->now_ms);
-        replica_peer_up(n->three->nodes[peer - 1].replica, n->id, n->three->now_ms);
-    }
-}
-
 static void
 reopen_all_after(struct three *t, uint64_t outage_ms)
 {
     three_run(t, 100);
     t->now_ms += outage_ms;
     for (int i = 0; i < NODES; i++)
-        reopen(&t->nodes[i]);
+        one_reopen(&t->nodes[i]);
     three_drop_frames(t); /* of the old ones, and of who was opened before its peers */
     for (int i = 0; i < NODES; i++)
         t->nodes[i].is_serving = false;
@@ -174,7 +155,7 @@ START_TEST(a_node_that_was_restarted_knows_the_time_of_a_quiet_cluster)
         t.nodes[i].skew_ms = 60000;
     three_run(&t, 600000);
     struct one *next = &t.nodes[old->id % NODES];
-    reopen(next);
+    one_reopen(next);
     three_run(&t, 3000);
     t.only = next->id;
     depose(&t, old);
@@ -268,9 +249,9 @@ START_TEST(what_was_passed_on_is_lost_when_it_comes_from_the_disk)
     t.only = other->id;
     if (_i == 1)
         for (int i = 0; i < NODES; i++)
-            reopen(&t.nodes[i]);
+            one_reopen(&t.nodes[i]);
     else
-        reopen(leader);
+        one_reopen(leader);
     three_run(&t, 5000);
     ck_assert_ptr_eq(three_leader(&t), other);
     ck_assert_uint_eq(messages_at(other), _i == 1 ? 0 : 1);

@@ -55,16 +55,20 @@ route_cb(void *ctx, bool is_serving, uint64_t leader)
 static void
 fatal_cb(void *ctx, enum status why, const char *what)
 {
-    (void)ctx;
-    ck_abort_msg("%s: %s", status_name(why), what);
+    struct one *n = ctx;
+    if (!n->may_fail || n->has_failed)
+        ck_abort_msg("node %u: %s: %s", (unsigned)n->id, status_name(why), what);
+    n->has_failed = true;
+    n->is_serving = false;
+    n->why = why;
 }
 
 static void
 event_cb(void *ctx, const char *event, const char *fields)
 {
-    (void)ctx;
-    (void)event;
+    struct one *n = ctx;
     (void)fields;
+    n->differences += strcmp(event, "chain.differs") == 0;
 }
 
 void
@@ -87,6 +91,24 @@ one_open(struct one *n)
     ck_assert_int_eq(replica_open(&options, &n->disk.disk, &callbacks, n->three->now_ms,
                                   one_wall(n), &n->replica),
                      ST_OK);
+}
+
+void
+one_reopen(struct one *n)
+{
+    replica_close(n->replica);
+    n->is_serving = n->has_failed = false;
+    memdisk_kill(&n->disk);
+    memdisk_open(&n->disk);
+    one_open(n);
+    for (uint64_t peer = 1; peer <= NODES; peer++) {
+        if (peer == n->id)
+            continue;
+        replica_peer_up(n->replica, peer, n->three->now_ms);
+        replica_peer_down(n->three->nodes[peer - 1].replica, n->id, false,
+                          n->three->now_ms);
+        replica_peer_up(n->three->nodes[peer - 1].replica, n->id, n->three->now_ms);
+    }
 }
 
 void
@@ -124,9 +146,12 @@ three_deliver(struct three *t)
         if (t->first == NULL)
             t->last = &t->first;
         struct one *to = &t->nodes[s->to - 1];
-        ck_assert_int_eq(
-            replica_receive(to->replica, s->from, s->kind, s->body, t->now_ms), ST_OK);
-        memdisk_deliver(&to->disk, replica_rlog(to->replica), t->now_ms);
+        if (!to->has_failed && !t->nodes[s->from - 1].has_failed) {
+            ck_assert_int_eq(
+                replica_receive(to->replica, s->from, s->kind, s->body, t->now_ms),
+                ST_OK);
+            memdisk_deliver(&to->disk, replica_rlog(to->replica), t->now_ms);
+        }
         blob_put(s->body);
         mem_free(s);
     }
@@ -139,6 +164,8 @@ three_run(struct three *t, uint64_t ms)
         for (int i = 0; i < NODES; i++) {
             struct one *n = &t->nodes[i];
             struct mail_chain out = {0};
+            if (n->has_failed)
+                continue;
             replica_tick(n->replica, t->now_ms, one_wall(n));
             replica_end_turn(n->replica, t->now_ms);
             memdisk_deliver(&n->disk, replica_rlog(n->replica), t->now_ms);

@@ -19,6 +19,10 @@ struct one {
     struct replica *replica;
     int64_t skew_ms; /* of its wall clock */
     bool is_serving;
+    bool may_fail;   /* a fatal error stops the node and not the test */
+    bool has_failed; /* it takes part in nothing any more */
+    enum status why;
+    unsigned differences; /* events chain.differs */
 };
 
 struct sent {
@@ -41,7 +45,8 @@ struct three {
 /* The wall clocks: the right one, and a node's. */
 uint64_t three_wall(const struct three *t);
 uint64_t one_wall(const struct one *n);
-void one_open(struct one *n); /* a node starts on what its disk has */
+void one_open(struct one *n);   /* a node starts on what its disk has */
+void one_reopen(struct one *n); /* a killed process comes back */
 void three_start(struct three *t);
 void three_end(struct three *t);
 /* Frames that are on their way arrive, or vanish. */
