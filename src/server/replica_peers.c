@@ -98,7 +98,8 @@ replica_watch_agreement(struct replica *r)
     case AGREEMENT_UNCLEAR:
         end_disowned(r, ST_CORRUPT,
                      "this node and the leader have applied different entries, and no "
-                     "majority says who is right; compare the nodes' chain (cluster "
+                     "majority says who is right; in a new cluster initial-cluster is "
+                     "not the same on all nodes; else compare their chain (cluster "
                      "status) and replace the wrong one");
         return;
     }

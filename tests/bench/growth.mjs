@@ -10,7 +10,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Cluster, root } from "../e2e/lib.mjs";
+import { Cluster, root, sleep, until } from "../e2e/lib.mjs";
 
 const argument = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined);
 const isShort = process.argv.includes("--short");
@@ -50,6 +50,15 @@ class Side {
     return ticks * TICK_US;
   }
 
+  /** Snapshots and syncs that follow a load are over when the nodes are idle. */
+  async quiet() {
+    await until(async () => {
+      const before = this.spent();
+      await sleep(1000);
+      return this.spent() - before < 10 * TICK_US;
+    }, 120000);
+  }
+
   async addQueues(count) {
     while (this.queues.length < count) {
       const name = `queue-${this.queues.length}`;
@@ -75,6 +84,7 @@ class Side {
   async measure(options) {
     const few = options.publishers ?? 4;
     await this.load({ ...options, count: few * (options.queues ?? 1) }); // the logins are known from here on
+    await this.quiet();
     let before = this.spent();
     await this.load({ ...options, count: few * (options.queues ?? 1) });
     const connecting = this.spent() - before;
@@ -89,9 +99,9 @@ const tables = {
     title: "messages that wait",
     rows: isShort ? [0, 10000] : [0, 100000, 1000000],
     run: async (side, waiting, state) => {
-      if (waiting > state.waiting) await side.load({ count: waiting - state.waiting, subscribers: 0, size: 100 });
+      if (waiting > state.waiting) await side.load({ count: waiting - state.waiting, subscribers: 0 });
       state.waiting = waiting;
-      return side.measure({ count: COUNT });
+      return side.measure({ count: Math.max(COUNT, waiting) }); // a snapshot of many is spread over as many
     },
   },
   connections: {
