@@ -76,34 +76,50 @@ log_refusal(const char *file, const char *step, const char *reason)
               log_quote(file), step, log_quote(reason));
 }
 
-static void
-log_failure(const char *file, const char *what)
+static bool
+blame(struct tls_fault *fault, const char *file, const char *step)
 {
     unsigned long code = ERR_peek_error(); /* the first one is the cause */
     const char *reason = ERR_reason_error_string(code);
     if (ERR_SYSTEM_ERROR(code))
         reason = strerror(ERR_GET_REASON(code));
-    log_refusal(file, what, code == 0 || reason == NULL ? "unknown" : reason);
+    *fault = (struct tls_fault){
+        .file = file,
+        .step = step,
+        .reason = code == 0 || reason == NULL ? "unknown" : reason,
+        .is_mismatch = ERR_GET_LIB(code) == ERR_LIB_X509 &&
+                       (ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH ||
+                        ERR_GET_REASON(code) == X509_R_KEY_TYPE_MISMATCH),
+    };
     ERR_clear_error();
+    return false;
 }
 
 static bool
-load_files(SSL_CTX *context, const char *cert_file, const char *key_file)
+load_files(SSL_CTX *context,
+           const char *cert_file,
+           const char *key_file,
+           struct tls_fault *ret_fault)
 {
     ERR_clear_error();
-    if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1) {
-        log_failure(cert_file, "certificate");
-        return false;
-    }
-    if (SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1) {
-        log_failure(key_file, "key");
-        return false;
-    }
-    if (SSL_CTX_check_private_key(context) != 1) {
-        log_failure(key_file, "pair");
-        return false;
-    }
+    if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
+        return blame(ret_fault, cert_file, "certificate");
+    if (SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1)
+        return blame(ret_fault, key_file, "key");
+    if (SSL_CTX_check_private_key(context) != 1)
+        return blame(ret_fault, key_file, "pair");
     return true;
+}
+
+enum status
+tls_check(const char *cert_file, const char *key_file, struct tls_fault *ret_fault)
+{
+    SSL_CTX *context = make_context();
+    *ret_fault = (struct tls_fault){.step = "certificate", .reason = "out of memory"};
+    bool is_good =
+        context != NULL && load_files(context, cert_file, key_file, ret_fault);
+    SSL_CTX_free(context);
+    return is_good ? ST_OK : ST_INVALID;
 }
 
 /* Why it is not valid now, or NULL. ret_expires: UNIX seconds. */
@@ -129,8 +145,11 @@ load(const struct tls *t, bool need_dates, uint64_t *ret_expires)
     SSL_CTX *context = make_context();
     if (context == NULL)
         return NULL;
-    bool is_good = load_files(context, t->cert_file, t->key_file);
-    if (is_good) {
+    struct tls_fault fault;
+    bool is_good = load_files(context, t->cert_file, t->key_file, &fault);
+    if (!is_good) {
+        log_refusal(fault.file, fault.step, fault.reason);
+    } else {
         const char *why = check_dates(SSL_CTX_get0_certificate(context), ret_expires);
         is_good = why == NULL || !need_dates;
         if (!is_good)

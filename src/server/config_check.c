@@ -2,11 +2,11 @@
 #include "server/config_check.h"
 
 #include "cluster/tls.h"
+#include "net/tls.h"
 #include "server/exit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/err.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,14 +16,6 @@ complain(const struct config *c, const char *key, const char *file, const char *
 {
     (void)fprintf(stderr, "holdfastd: %s: %s: %s: %s\n", c->file, key, file, what);
     return false;
-}
-
-static const char *
-library_error(void)
-{
-    unsigned long code = ERR_peek_error(); /* the first one is the cause */
-    const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
-    return reason == NULL ? "unknown" : reason;
 }
 
 static bool
@@ -39,46 +31,21 @@ is_readable(const struct config *c, const char *key, const char *file)
     return is_good;
 }
 
-static int
-no_passphrase(char *out, int size, int is_write, void *ctx)
-{
-    (void)out;
-    (void)size;
-    (void)is_write;
-    (void)ctx;
-    return 0;
-}
-
-/* A pair that belongs together. */
-static bool
-check_pair(const struct config *c, SSL_CTX *context)
-{
-    ERR_clear_error();
-    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
-    if (SSL_CTX_use_certificate_chain_file(context, c->client_cert) != 1)
-        return complain(c, "client-cert", c->client_cert, library_error());
-    if (SSL_CTX_use_PrivateKey_file(context, c->client_key, SSL_FILETYPE_PEM) == 1 &&
-        SSL_CTX_check_private_key(context) == 1)
-        return true;
-    bool is_other = ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH ||
-                    ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_TYPE_MISMATCH;
-    return complain(c, "client-key", c->client_key,
-                    is_other ? "it is not the key of client-cert" : library_error());
-}
-
 static bool
 check_client_files(const struct config *c)
 {
+    struct tls_fault fault;
     bool is_good = is_readable(c, "client-cert", c->client_cert);
     is_good = is_readable(c, "client-key", c->client_key) && is_good;
     if (!is_good)
         return false;
-    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
-    if (context == NULL)
-        return complain(c, "client-cert", c->client_cert, "out of memory");
-    is_good = check_pair(c, context);
-    SSL_CTX_free(context);
-    return is_good;
+    if (tls_check(c->client_cert, c->client_key, &fault) == ST_OK)
+        return true;
+    bool is_key = fault.file == c->client_key;
+    return complain(c, is_key ? "client-key" : "client-cert",
+                    is_key ? c->client_key : c->client_cert,
+                    fault.is_mismatch ? "it is not the key of client-cert"
+                                      : fault.reason);
 }
 
 static bool

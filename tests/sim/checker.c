@@ -298,7 +298,6 @@ checker_redriven(struct sim *s, struct known *m)
 {
     struct list_node *node;
     m->is_fuzzy = false;
-    m->is_redriven = true;
     m->redriven_us = s->now_us;
     /* The one that put it there; others may be on their way. */
     m->tries--;
@@ -363,7 +362,7 @@ check_delivery(struct checker *k,
                       conn->client);
     m->gone = GONE_NOT; /* if it was, a machine crash has undone it */
     /* One that was moved to the DLQ before its delay ended comes back without. */
-    if (!m->is_redriven)
+    if (m->redriven_us == 0)
         check_delay(s, b, m, d);
     if (m->last_conn == conn->number)
         sim_violation(s, "m%llu is delivered twice on one connection", key);

@@ -50,8 +50,7 @@ struct known {
     enum gone gone : 8;
     bool has_id;
     bool is_fuzzy;        /* a redrive of it has an outcome that nobody knows (yet) */
-    bool is_redriven;     /* it was dead, and came back */
-    uint64_t redriven_us; /* when that was known */
+    uint64_t redriven_us; /* it was dead, and this is when its return was known; or 0 */
     bool is_seen;         /* in the walk over a state */
     bool is_refused;      /* there was no room for it */
 };

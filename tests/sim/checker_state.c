@@ -290,7 +290,7 @@ check_there(struct sim *s, struct known *m, const struct message *found)
         sim_violation(s, "the end: m%llu (d%u) was settled (%u) and is in the queue",
                       key, m->durability, m->gone);
     if (is_dead &&
-        ((m->dead_tries == 0 && !m->is_redriven && !m->is_fuzzy) ||
+        ((m->dead_tries == 0 && m->redriven_us == 0 && !m->is_fuzzy) ||
          m->dlq_deleted_us != 0 || m->gone == GONE_ACK || m->gone == GONE_DELETED))
         sim_violation(s, "dlq-exact: m%llu (d%u, settled %u) is there at the end", key,
                       m->durability, m->gone);

@@ -79,7 +79,7 @@ told_settle(struct sim *s,
                       op->is_ack ? "ack" : "nack", code);
     /* An administrator took it and gave it back while its holder was away, and the ack
      * was on its way when that was known. */
-    bool is_returned = m->is_redriven && op->sent_us <= m->redriven_us;
+    bool is_returned = op->sent_us <= m->redriven_us;
     if (s->options.mode == MODE_KILLS && op->was_held && m->admin_tries == 0 &&
         !is_returned)
         sim_violation(s, "hold-kept: m%llu (d%u): 301 for client %u, which holds it",
@@ -161,7 +161,7 @@ told_dlq_deleted(struct sim *s, const struct op *op, unsigned code)
 {
     struct known *m = op->message;
     if (code == 0) {
-        if (m->dead_tries == 0 && !m->is_redriven)
+        if (m->dead_tries == 0 && m->redriven_us == 0)
             sim_violation(s, "dlq-exact: m%llu was there", key_of(m));
         if (m->dlq_deleted_us != 0 && checker_is_sure(s, m))
             sim_violation(s, "settled-once: m%llu was deleted twice", key_of(m));
@@ -195,7 +195,8 @@ told_read(struct sim *s,
     s->counts.reads++;
     if (reply->code == 0) {
         check_view(s, m, reply);
-        if (is_dlq && ((m->dead_tries == 0 && !m->is_redriven) || m->durability == 0))
+        if (is_dlq &&
+            ((m->dead_tries == 0 && m->redriven_us == 0) || m->durability == 0))
             sim_violation(s, "dlq-exact: m%llu is there", key_of(m));
         bool is_gone = is_dlq
                            ? m->dlq_deleted_us != 0 && m->dlq_deleted_us < op->sent_us
