@@ -103,8 +103,10 @@ promote(const struct rlog_status *leader,
     const struct rlog_peer_status *p = find_peer(leader, member->id);
     if (p == NULL || !p->is_connected)
         return RLOG_CHANGE_APART;
+    /* With its gate closed it would vote for nobody: were it the one that is needed
+     * after the leader's end, nobody could be elected. */
     if (p->match_index < now_index ||
-        p->match_index + RLOG_CHANGE_NEAR < leader->last_index)
+        p->match_index + RLOG_CHANGE_NEAR < leader->last_index || p->is_gated)
         return RLOG_CHANGE_CATCHING;
     member->is_voter = true;
     return can_go_on(leader, now_index, next) ? RLOG_CHANGE_STEP : RLOG_CHANGE_TOO_FEW;

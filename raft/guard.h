@@ -40,6 +40,7 @@ enum rlog_guard {
     RLOG_GUARD_CHAIN,       /* a node's chain takes in what was not applied: mutant */
     RLOG_GUARD_EPOCH,       /* src/server/replica.c: waits for an entry of its term */
     RLOG_GUARD_STAND_BY,    /* a node without a vote by its own log does not vote */
+    RLOG_GUARD_DEMOTED,     /* who loses its vote may be the only one that knows */
     RLOG_GUARD_COUNT,
 };
 

@@ -92,13 +92,13 @@ rlog_peer_find(struct rlog *r, uint64_t id)
     return p == NULL ? NULL : &r->peers[p - r->peers];
 }
 
-bool
-rlog_is_configured(const struct rlog *r, uint64_t id)
+struct raft_server *
+rlog_server(const struct rlog *r, uint64_t id)
 {
     for (unsigned i = 0; i < r->raft.configuration.n; i++)
         if (r->raft.configuration.servers[i].id == id)
-            return true;
-    return false;
+            return &r->raft.configuration.servers[i];
+    return NULL;
 }
 
 struct rlog_peer *
@@ -113,7 +113,7 @@ rlog_peer(struct rlog *r, uint64_t id)
             p = &r->peers[i];
     /* More rows than members: one of a former member is free. */
     for (int i = 0; i < RLOG_PEERS_MAX && p == NULL; i++)
-        if (!rlog_is_configured(r, r->peers[i].id))
+        if (rlog_server(r, r->peers[i].id) == NULL)
             p = &r->peers[i];
     assert(p != NULL);
     rlog_offer_stop(r, p);
@@ -401,6 +401,7 @@ fill_peers(const struct rlog *r, struct rlog_status *s)
                 out->is_connected = r->peers[j].is_connected;
                 out->is_full = r->peers[j].is_full;
                 out->is_slow = r->peers[j].is_slow;
+                out->is_gated = !r->peers[j].is_open;
                 out->last_heard_ms = r->peers[j].heard_ms;
             }
         raft_index match = 0;

@@ -206,7 +206,7 @@ rlog_peer_up(struct rlog *r, uint64_t peer, uint64_t now_ms)
     struct rlog_peer *p = rlog_peer(r, peer);
     p->is_connected = true;
     rlog_tell_position(r, peer, false);
-    if (rlog_is_leader(r) && rlog_is_configured(r, peer)) {
+    if (rlog_is_leader(r) && rlog_server(r, peer) != NULL) {
         /* So that the peer says at once where it is. */
         rlog_send_heartbeat(r, p);
         p->must_rewind = true;
@@ -223,7 +223,7 @@ rlog_peer_down(struct rlog *r, uint64_t peer, bool was_refused, uint64_t now_ms)
     if (r->is_stopped || peer == r->options.id)
         return;
     struct rlog_peer *p = rlog_peer(r, peer);
-    p->is_connected = false;
+    p->is_connected = p->is_open = false;
     p->must_rewind = true;
     /* The leader's process is gone: its own time-out is all that we would wait for. */
     if (was_refused && r->raft.state == RAFT_FOLLOWER && rlog_known_leader(r) == peer)

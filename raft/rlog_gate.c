@@ -67,20 +67,21 @@ as_good(uint64_t term, uint64_t index, uint64_t than_term, uint64_t than_index)
     return term > than_term || (term == than_term && index >= than_index);
 }
 
-/* The best of all voters' logs; false while one is unknown. */
+/* The best of all voters' logs and ours; false while one is unknown. A node without a
+ * vote by its own log has lost nothing that counted: what made it one was synced. */
 static bool
 best_of_all(struct rlog *r, uint64_t *ret_term, uint64_t *ret_index)
 {
     uint64_t term = rlog_last_term(r);
     uint64_t index = r->log.last;
-    bool is_voter = false;
+    bool has_voters = false;
     if (r->gate.is_strict || !rlog_guard_is_on(RLOG_GUARD_GATE_RELAX))
         return false;
     for (unsigned i = 0; i < r->raft.configuration.n; i++) {
         const struct raft_server *s = &r->raft.configuration.servers[i];
         if (s->role != RAFT_VOTER)
             continue;
-        is_voter = true;
+        has_voters = true;
         if (s->id == r->options.id)
             continue;
         const struct rlog_peer *p = rlog_peer_find(r, s->id);
@@ -93,7 +94,7 @@ best_of_all(struct rlog *r, uint64_t *ret_term, uint64_t *ret_index)
     }
     *ret_term = term;
     *ret_index = index;
-    return is_voter;
+    return has_voters;
 }
 
 bool
@@ -211,6 +212,7 @@ rlog_gate_position(struct rlog *r,
                    const struct rlog_position *position)
 {
     p->has_position = true;
+    p->is_open = !position->is_gated;
     p->position = *position;
     if (has_lost_tail(r, p->id, position))
         end_term(r, p->id);
@@ -219,11 +221,27 @@ rlog_gate_position(struct rlog *r,
     rlog_fast_boot(r);
 }
 
+/* A leader gives a stand-by its vote only when it knows that its gate is open. What was
+ * said when it opened may have been lost. */
+static void
+tell_as_stand_by(struct rlog *r)
+{
+    const struct raft_server *self = rlog_server(r, r->options.id);
+    const struct rlog_peer *leader = rlog_peer_find(r, rlog_known_leader(r));
+    if (self == NULL || self->role == RAFT_VOTER || leader == NULL ||
+        !leader->is_connected || r->now_ms < r->gate.told_ms + r->options.election_ms)
+        return;
+    r->gate.told_ms = r->now_ms;
+    rlog_tell_position(r, leader->id, false);
+}
+
 void
 rlog_tick_gate(struct rlog *r)
 {
-    if (!r->gate.is_closed)
+    if (!r->gate.is_closed) {
+        tell_as_stand_by(r);
         return;
+    }
     if (r->now_ms >= r->gate.deadline_ms) {
         open_gate(r);
         return;

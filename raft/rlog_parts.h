@@ -11,7 +11,8 @@ uint64_t rlog_random(struct rlog *r, uint64_t below);        /* 0..below-1 */
 uint64_t rlog_term_of(const struct rlog *r, uint64_t index); /* log or snapshot, or 0 */
 uint64_t rlog_last_term(const struct rlog *r);
 bool rlog_is_leader(const struct rlog *r);
-bool rlog_is_configured(const struct rlog *r, uint64_t id);
+/* In the library's configuration; NULL: it is not. */
+struct raft_server *rlog_server(const struct rlog *r, uint64_t id);
 uint64_t rlog_known_leader(const struct rlog *r);
 /* The row of a peer; a new one when it has none. */
 struct rlog_peer *rlog_peer(struct rlog *r, uint64_t id);

@@ -209,18 +209,6 @@ receive_append_result(struct rlog *r, uint64_t peer, struct slice body)
     return ST_OK;
 }
 
-/* This node in the library's configuration, if it has no vote by it. */
-static struct raft_server *
-own_stand_by(struct rlog *r)
-{
-    for (unsigned i = 0; i < r->raft.configuration.n; i++) {
-        struct raft_server *s = &r->raft.configuration.servers[i];
-        if (s->id == r->options.id && s->role != RAFT_VOTER)
-            return s;
-    }
-    return NULL;
-}
-
 /* Who may vote is for the candidate to know: it asks the voters of its own newest
  * configuration, which may have one that we have not got. The library refuses a vote
  * by ours (Raft 4.1 says otherwise); a cluster whose last change made this node a voter
@@ -229,8 +217,9 @@ own_stand_by(struct rlog *r)
 static void
 feed_vote(struct rlog *r, uint64_t peer, struct raft_message *m)
 {
-    struct raft_server *self = own_stand_by(r);
-    if (self == NULL || !rlog_guard_is_on(RLOG_GUARD_STAND_BY)) {
+    struct raft_server *self = rlog_server(r, r->options.id);
+    if (self == NULL || self->role == RAFT_VOTER ||
+        !rlog_guard_is_on(RLOG_GUARD_STAND_BY)) {
         feed(r, peer, m, NULL);
         return;
     }

@@ -73,14 +73,32 @@ send_append(struct rlog *r,
     rlog_send_frame(r, p->id, RLOG_FRAME_APPEND, entries, count);
 }
 
-/* As many entries behind p->sent as one frame takes: by bytes, at least one, and a
- * membership change alone (G3). Returns how many, with references. */
+/* The last index that may be sent to a peer now. An entry that takes its vote is kept
+ * from it until it is committed, which it can be without the peer: by its own newest
+ * configuration the peer would not stand, and were it the only one to have the entry
+ * when the leader is lost, it would refuse all the others and nobody could be elected.
+ */
+static uint64_t
+send_limit(const struct rlog *r, const struct rlog_peer *p)
+{
+    uint64_t change = r->raft.configuration_uncommitted_index;
+    if (change == 0 || p->want < change || !rlog_guard_is_on(RLOG_GUARD_DEMOTED))
+        return p->want;
+    const struct rlog_member *was = rlog_members_find(&r->members, p->id);
+    if (was == NULL || !was->is_voter)
+        return p->want;
+    const struct raft_server *is = rlog_server(r, p->id);
+    return is != NULL && is->role == RAFT_VOTER ? p->want : change - 1;
+}
+
+/* As many entries behind p->sent, up to limit, as one frame takes: by bytes, at least
+ * one, and a membership change alone (G3). Returns how many, with references. */
 static uint32_t
-collect(struct rlog *r, struct rlog_peer *p)
+collect(struct rlog *r, const struct rlog_peer *p, uint64_t limit)
 {
     uint32_t count = 0;
     uint64_t bytes = 0;
-    while (count < RLOG_INFLIGHT_ENTRIES && p->sent + count < p->want) {
+    while (count < RLOG_INFLIGHT_ENTRIES && p->sent + count < limit) {
         uint64_t index = p->sent + count + 1;
         if (!rlog_entries_has(&r->log, index))
             break;
@@ -109,14 +127,15 @@ unacknowledged(const struct rlog *r, const struct rlog_peer *p)
 void
 rlog_pump(struct rlog *r, struct rlog_peer *p)
 {
-    while (p->sent < p->want && rlog_is_leader(r) && !r->is_stopped) {
+    uint64_t limit = send_limit(r, p);
+    while (p->sent < limit && rlog_is_leader(r) && !r->is_stopped) {
         uint64_t out = unacknowledged(r, p);
         if (out > 0 && out >= RLOG_PEER_WINDOW_BYTES)
             return;
         uint64_t prev_term = rlog_term_of(r, p->sent);
         uint32_t count = 0;
         if (p->sent == 0 || prev_term != 0)
-            count = collect(r, p);
+            count = collect(r, p, limit);
         if (count == 0) {
             /* Trimmed meanwhile: the library will send a snapshot. */
             p->sent = p->want;

@@ -35,6 +35,7 @@ struct rlog_peer {
     uint64_t heard_ms; /* when the newest AppendEntries was sent that it answered */
     /* Gate. */
     bool has_position; /* since our start */
+    bool is_open;      /* on this link it said that its gate is */
     struct rlog_position position;
     struct rlog_outgoing out;
 };

@@ -169,6 +169,8 @@ apply_change(struct rlog *r, const struct rlog_entry *e)
     event.configuration.index = e->index;
     rlog_members_to_raft(&r->members, &event.configuration.conf);
     rlog_step(r, &event, NULL);
+    for (int i = 0; i < RLOG_PEERS_MAX && rlog_is_leader(r); i++)
+        rlog_pump(r, &r->peers[i]); /* it was kept from one that loses its vote */
 }
 
 /* True when there was something to tell. An entry is never applied under an older role

@@ -63,6 +63,7 @@ struct rlog_peer_status {
     bool is_connected;
     bool is_full; /* leader: of its disk, as it says */
     bool is_slow;
+    bool is_gated;        /* or it has not said yet that it is not */
     uint64_t match_index; /* leader: what it is known to have stored */
     uint64_t
         last_heard_ms; /* leader: when the newest round that it answered was sent */

@@ -102,7 +102,11 @@ push_change(
     struct sim *s, struct sim_node *a, uint32_t peer, bool is_up, bool is_refused)
 {
     uint64_t number = peer | (uint64_t)is_up << 32 | (uint64_t)is_refused << 33;
-    sim_push(s, s->now_us + sim_range(s, 100, 5000),
+    uint64_t at_us = s->now_us + sim_range(s, 100, 5000);
+    if (at_us <= a->link_told_us[peer])
+        at_us = a->link_told_us[peer] + 1; /* in their order */
+    a->link_told_us[peer] = at_us;
+    sim_push(s, at_us,
              &(struct sim_event){.type = EVENT_LINK,
                                  .target = a->id,
                                  .incarnation = a->incarnation,

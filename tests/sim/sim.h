@@ -152,8 +152,9 @@ struct sim_node {
     struct sim_disk *disk;
     struct replica *replica;
     struct list parcels; /* requests that have arrived (struct parcel.in_queue) */
-    bool is_linked[SIM_NODES_MAX + 1]; /* our sending link to that node is up */
-    bool sees[SIM_NODES_MAX + 1];      /* it was told so */
+    bool is_linked[SIM_NODES_MAX + 1];        /* our sending link to that node is up */
+    uint64_t link_told_us[SIM_NODES_MAX + 1]; /* when the newest change of it is seen */
+    bool sees[SIM_NODES_MAX + 1];             /* it was told so */
     uint64_t turns;
     uint64_t last_turn_us;
 };

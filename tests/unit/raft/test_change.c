@@ -66,6 +66,9 @@ START_TEST(a_node_comes_in_without_a_vote_and_gets_it_when_it_has_everything)
     leader.peers[2].is_connected = true;
     ck_assert_int_eq(step(RLOG_WISH_VOTER, 4, "four:1"), RLOG_CHANGE_CATCHING);
     leader.peers[2].match_index = 1000 - RLOG_CHANGE_NEAR;
+    leader.peers[2].is_gated = true;
+    ck_assert_int_eq(step(RLOG_WISH_VOTER, 4, "four:1"), RLOG_CHANGE_CATCHING);
+    leader.peers[2].is_gated = false;
     ck_assert_int_eq(step(RLOG_WISH_VOTER, 4, NULL), RLOG_CHANGE_STEP);
     ck_assert(rlog_members_find(&next, 4)->is_voter);
     now = next;

@@ -4,6 +4,7 @@
 #include "tests/unit/raft/suites.h"
 
 #include "raft/rlog_int.h"
+#include "raft/rlog_members.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -372,6 +373,74 @@ START_TEST(who_does_not_know_yet_that_it_is_a_voter_votes)
 }
 END_TEST
 
+/* A leader takes the vote of one of three while it does not reach the other, and is
+ * lost. The two that are left are a majority of those that were. */
+static bool
+elected_after_a_demotion_that_was_lost(void)
+{
+    struct rig *rig = rig_new(3);
+    struct rlog_members members;
+    uint64_t index;
+    for (unsigned i = 1; i <= 3; i++)
+        ck_assert_int_eq(rig_start(rig, i, false), ST_OK);
+    struct rig_node *leader = rig_leader(rig, 5000);
+    rig_run(rig, 100);
+    uint64_t demoted = leader->id % 3 + 1;
+    uint64_t other = demoted % 3 + 1;
+    rig_cut(rig, other, true);
+    rig_members(3, &members);
+    members.members[demoted - 1].is_voter = false;
+    ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
+    rig_run(rig, 100);
+    ck_assert_uint_lt(rig_status(leader).commit_index, index);
+    rig_stop(rig, leader->id, false, true);
+    rig_cut(rig, other, false);
+    rig_run(rig, 10000);
+    bool ok = rig->nodes[other].leader != 0;
+    if (ok)
+        rig_converge(rig, index, 3000);
+    rig_free(rig);
+    return ok;
+}
+
+START_TEST(a_demotion_that_was_lost_leaves_a_majority)
+{
+    scenario_check(elected_after_a_demotion_that_was_lost, RLOG_GUARD_DEMOTED);
+}
+END_TEST
+
+/* What was kept from it comes when the change is committed, with no more delay. */
+START_TEST(who_loses_its_vote_hears_of_it_once_it_is_committed)
+{
+    struct rig *rig = rig_new(3);
+    struct rlog_members members;
+    struct rlog_members known;
+    uint64_t index;
+    for (unsigned i = 1; i <= 3; i++)
+        ck_assert_int_eq(rig_start(rig, i, false), ST_OK);
+    struct rig_node *leader = rig_leader(rig, 5000);
+    rig_run(rig, 100);
+    uint64_t demoted = leader->id % 3 + 1;
+    uint64_t other = demoted % 3 + 1;
+    rig_members(3, &members);
+    members.members[demoted - 1].is_voter = false;
+    rig->nodes[other].is_disk_stopped = true;
+    ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
+    ck_assert_int_eq(rig_submit(leader, 100, false, NULL), ST_OK);
+    rig_run(rig, 60);
+    ck_assert_uint_eq(rig_status(&rig->nodes[demoted]).last_index, index - 1);
+    rig->nodes[other].is_disk_stopped = false;
+    for (int i = 0; rig_status(leader).applied_index < index + 1 && i < 1000; i++)
+        rig_run(rig, 1);
+    rig_run(rig, 2);
+    ck_assert_uint_ge(rig_status(&rig->nodes[demoted]).last_index, index + 1);
+    ck_assert_uint_eq(rlog_newest_members(rig->nodes[demoted].r, &known), index);
+    ck_assert(!known.members[demoted - 1].is_voter);
+    rig_converge(rig, index + 1, 3000);
+    rig_free(rig);
+}
+END_TEST
+
 Suite *
 suite_guards(void)
 {
@@ -392,6 +461,8 @@ suite_guards(void)
     tcase_add_test(t, g11_vote_results_reach_the_library_only_as_candidate);
     tcase_add_test(t, g12_a_transfer_is_not_begun_again_while_it_runs);
     tcase_add_test(t, who_does_not_know_yet_that_it_is_a_voter_votes);
+    tcase_add_test(t, a_demotion_that_was_lost_leaves_a_majority);
+    tcase_add_test(t, who_loses_its_vote_hears_of_it_once_it_is_committed);
     suite_add_tcase(s, t);
     return s;
 }
