@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #define LARGE_PAGE_BYTES (2u << 20)
-#define LOAD_STEP_BYTES  (32 << 20) /* the heap grows by, while loading */
+/* The heap grows by, while loading. Of addresses only; but what is used of a step before
+ * it is asked for in large pages, a large page or two, comes in small ones. */
+#define LOAD_STEP_BYTES  (256 << 20)
 #define STEP_BYTES       (128 << 10)
 #define KEEP_BYTES       (64 << 20) /* free at the heap's end before it is given back */
 #define OWN_MAP_BYTES    (32 << 20) /* larger ones are mapped apart: the most there is */
@@ -102,17 +104,6 @@ mem_free(void *p)
     free(p);
 }
 
-/* Of what is allocated from the heap alone, so that it can be asked for in large pages;
- * a state of a million messages keeps what it had once. */
-void
-mem_load_begin(void)
-{
-    (void)mallopt(M_MMAP_THRESHOLD, OWN_MAP_BYTES);
-    (void)mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
-    (void)mallopt(M_TOP_PAD, LOAD_STEP_BYTES);
-    heap_seen = (uintptr_t)sbrk(0);
-}
-
 void
 mem_load_step(void)
 {
@@ -125,6 +116,21 @@ mem_load_step(void)
     if (to > from)
         (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
     heap_seen = to > heap_seen ? to : heap_seen;
+}
+
+/* Of what is allocated from the heap alone, so that it can be asked for in large pages;
+ * a state of a million messages keeps what it had once. */
+void
+mem_load_begin(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, OWN_MAP_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+    (void)mallopt(M_TOP_PAD, LOAD_STEP_BYTES);
+    heap_seen = (uintptr_t)sbrk(0);
+    /* More than an idle heap has left: it grows now, while nothing of it was used. */
+    void *volatile more = mem_alloc(2 * STEP_BYTES);
+    mem_free(more);
+    mem_load_step();
 }
 
 void
