@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define LARGE_PAGE_BYTES (2u << 20)
-/* The heap grows by, while loading. Of addresses only; but what is used of a step before
- * it is asked for in large pages, a large page or two, comes in small ones. */
+/* The heap grows by, while loading. Of addresses only; but what is used of a step
+ * before it is asked for in large pages, a large page or two, comes in small ones. */
 #define LOAD_STEP_BYTES  (256 << 20)
 #define STEP_BYTES       (128 << 10)
 #define KEEP_BYTES       (64 << 20) /* free at the heap's end before it is given back */

@@ -53,6 +53,7 @@ batches_drop(struct batches *s)
     }
     s->open++; /* what was open will not be committed under its number */
     s->first = s->to_submit = s->to_take = s->open;
+    *batch_flight(s, s->open) = (struct flight){0}; /* that of an older batch */
     s->closed_bytes = 0;
     bytes_clear(&s->bytes);
 }
@@ -104,6 +105,8 @@ begin(struct broker *b, bool is_sync, bool must_close)
         flight = batch_flight(s, s->open);
     }
     if (s->bytes.size == 0) {
+        bool is_company_near = b->clock.mono_ms - s->company_ms <= BATCH_HOLD_MS;
+        s->hold_until_ms = is_company_near ? b->clock.mono_ms + BATCH_HOLD_MS : 0;
         flight->stamp_ms = b->clock.time_ms;
         entry_begin(&s->bytes, flight->stamp_ms);
         entry_set_behind(&s->bytes, b->clock.behind_secs);
@@ -136,8 +139,8 @@ batch_begin_now(struct broker *b, bool is_sync)
     return begin(b, is_sync, must_close);
 }
 
-void
-batch_add(struct broker *b, struct part *part, const struct record *record)
+static void
+add(struct broker *b, struct part *part, const struct record *record)
 {
     struct bytes *bytes = &b->batches.bytes;
     assert(bytes->size >= RECORD_HEADER_BYTES); /* begun */
@@ -148,7 +151,29 @@ batch_add(struct broker *b, struct part *part, const struct record *record)
         part->written += bytes->size - before;
 }
 
+void
+batch_add(struct broker *b, struct part *part, const struct record *record)
+{
+    struct batches *s = &b->batches;
+    struct flight *flight = batch_flight(s, s->open);
+    add(b, part, record);
+    flight->is_urgent = true;
+    if (flight->is_sync)
+        s->company_ms = b->clock.mono_ms;
+}
+
 /* A whole struct record is large; only what its type reads is set. */
+static void
+set_message(struct record *record,
+            const struct part *part,
+            enum record_type type,
+            const struct record_message *fields)
+{
+    record->type = type;
+    record->queue = part->queue->number;
+    record->message = *fields;
+}
+
 void
 batch_add_message(struct broker *b,
                   struct part *part,
@@ -156,10 +181,19 @@ batch_add_message(struct broker *b,
                   const struct record_message *fields)
 {
     struct record record;
-    record.type = type;
-    record.queue = part->queue->number;
-    record.message = *fields;
+    set_message(&record, part, type, fields);
     batch_add(b, part, &record);
+}
+
+void
+batch_add_patient(struct broker *b,
+                  struct part *part,
+                  enum record_type type,
+                  const struct record_message *fields)
+{
+    struct record record;
+    set_message(&record, part, type, fields);
+    add(b, part, &record);
 }
 
 void
@@ -204,7 +238,17 @@ batch_barrier(struct broker *b)
         record.queue = 0;
         batch_add(b, NULL, &record);
     }
+    batch_flight(&b->batches, b->batches.open)->is_urgent = true;
     return b->batches.open;
+}
+
+uint64_t
+batch_held_until(const struct broker *b)
+{
+    const struct batches *s = &b->batches;
+    const struct flight *flight = batch_flight(s, s->open);
+    return s->bytes.size > 0 && flight->is_sync && !flight->is_urgent ? s->hold_until_ms
+                                                                      : 0;
 }
 
 bool
@@ -214,12 +258,12 @@ batch_is_idle(const struct broker *b)
 }
 
 bool
-broker_take_batch(struct broker *b, struct batch *ret_batch)
+broker_take_batch(struct broker *b, uint64_t now_ms, struct batch *ret_batch)
 {
     struct batches *s = &b->batches;
     if (!b->is_leading)
         return false;
-    if (s->to_take == s->open && s->bytes.size > 0)
+    if (s->to_take == s->open && s->bytes.size > 0 && now_ms >= batch_held_until(b))
         close_open(b);
     if (s->to_take == s->open)
         return false;

@@ -198,7 +198,9 @@ broker_deadline(const struct broker *b)
     if (!list_is_empty(&b->dirty))
         return b->clock.mono_ms;
     const struct heap_node *first = heap_first(&b->timers);
-    return first == NULL ? UINT64_MAX : clock_to_mono(&b->clock, first->at);
+    uint64_t at = first == NULL ? UINT64_MAX : clock_to_mono(&b->clock, first->at);
+    uint64_t held_until_ms = batch_held_until(b);
+    return held_until_ms != 0 && held_until_ms < at ? held_until_ms : at;
 }
 
 uint64_t

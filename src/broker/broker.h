@@ -139,8 +139,9 @@ struct batch {
 /* Closes the open batch and gives it, oldest first: false when there is none. A turn
  * whose records are first written-only and then synced gives two (an entry that must be
  * synced never delays those decided before it). The open batch closes by itself at
- * LIMIT_ENTRY_CLOSE_BYTES. */
-bool broker_take_batch(struct broker *b, struct batch *ret_batch);
+ * LIMIT_ENTRY_CLOSE_BYTES; one of acks alone may stay open for a little
+ * (broker/batch.h). */
+bool broker_take_batch(struct broker *b, uint64_t now_ms, struct batch *ret_batch);
 /* The caller submitted batch number as log entry index. In order. */
 void broker_submitted(struct broker *b, uint64_t number, uint64_t index);
 /* Log entry index is committed, a batch's or not (barriers, membership: the leader

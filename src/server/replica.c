@@ -75,7 +75,8 @@ try_epoch(struct replica *r)
     if (time_ms <= r->state->stamp_ms)
         time_ms = r->state->stamp_ms + 1;
     entry_begin(&entry, time_ms);
-    entry_set_behind(&entry, clock_behind_secs(time_ms, replica_wall_ms(r)));
+    uint64_t wall_ms = replica_wall_ms(r) + timekeeper_doubt_ms(&r->time);
+    entry_set_behind(&entry, clock_behind_secs(time_ms, wall_ms));
     entry_add(&entry, &record);
     struct blob *payload = blob_copy(slice_of(entry.data, entry.size));
     bytes_fini(&entry);
@@ -284,6 +285,7 @@ replica_tick(struct replica *r, uint64_t now_ms, uint64_t own_wall_ms)
 {
     r->now_ms = now_ms;
     r->own_wall_ms = own_wall_ms;
+    timekeeper_seen(&r->time, now_ms);
     replica_tell_time(r);
     check_frozen(r, now_ms);
     r->last_turn_ms = now_ms;
@@ -292,7 +294,8 @@ replica_tick(struct replica *r, uint64_t now_ms, uint64_t own_wall_ms)
     replica_watch_disk(r);
     try_epoch(r);
     if (r->phase == PHASE_LEADING && !replica_is_handing_over(r))
-        broker_tick(r->broker, now_ms, replica_wall_ms(r));
+        broker_tick(r->broker, now_ms,
+                    replica_wall_ms(r) + timekeeper_doubt_ms(&r->time));
 }
 
 enum status
@@ -332,7 +335,7 @@ static bool
 submit_one(struct replica *r)
 {
     uint64_t index = 0;
-    if (!r->has_waiting && !broker_take_batch(r->broker, &r->waiting))
+    if (!r->has_waiting && !broker_take_batch(r->broker, r->now_ms, &r->waiting))
         return false;
     r->has_waiting = false;
     struct batch batch = r->waiting;

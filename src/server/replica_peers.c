@@ -132,6 +132,7 @@ enum status
 replica_receive(
     struct replica *r, uint64_t peer, uint8_t kind, struct blob *body, uint64_t now_ms)
 {
+    timekeeper_seen(&r->time, now_ms);
     if (kind == TIMEKEEPER_FRAME)
         return timekeeper_hear(&r->time, peer, blob_slice(body), now_ms);
     if (kind == AGREEMENT_FRAME)

@@ -41,6 +41,35 @@ since(uint64_t at_ms, uint64_t now_ms)
     return now_ms > at_ms ? now_ms - at_ms : 0;
 }
 
+void
+timekeeper_seen(struct timekeeper *t, uint64_t now_ms)
+{
+    uint64_t gap_ms = since(t->seen_ms, now_ms);
+    if (t->seen_ms != 0 && gap_ms > TIMEKEEPER_GAP_MS) {
+        t->gap_ms = gap_ms;
+        t->gap_ended_ms = now_ms;
+    }
+    t->seen_ms = now_ms;
+}
+
+static uint64_t
+doubt_now(const struct timekeeper *t, uint64_t now_ms)
+{
+    bool is_recent =
+        t->gap_ended_ms != 0 && since(t->gap_ended_ms, now_ms) < TIMEKEEPER_BACKLOG_MS;
+    return is_recent ? t->gap_ms : 0;
+}
+
+uint64_t
+timekeeper_doubt_ms(const struct timekeeper *t)
+{
+    uint64_t most_ms = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->peers[i].wall_ms != 0 && t->peers[i].doubt_ms > most_ms)
+            most_ms = t->peers[i].doubt_ms;
+    return most_ms;
+}
+
 static void
 set_known(struct timekeeper *t, uint64_t cluster_ms, uint64_t now_ms)
 {
@@ -107,6 +136,7 @@ timekeeper_hear(struct timekeeper *t, uint64_t peer, struct slice body, uint64_t
     if (i < t->count) {
         t->peers[i].wall_ms = wall_ms;
         t->peers[i].at_ms = now_ms;
+        t->peers[i].doubt_ms = doubt_now(t, now_ms);
     }
     if (cluster_ms != 0)
         hear_cluster_time(t, term, cluster_ms, leads != 0, now_ms);

@@ -15,6 +15,10 @@
  *   16     8    cluster time in ms; 0: the sender does not know it
  *   24     8    term of the leader whose time that is
  *
+ * What a node reads after it was stopped for a while may have waited as long: the wall
+ * clock in it is late, and with it the middle. For how much is the doubt, until the
+ * next frame of that peer.
+ *
  * Times of peers are below 2^48. Pure; core thread. */
 #ifndef HF_SERVER_TIMEKEEPER_H
 #define HF_SERVER_TIMEKEEPER_H
@@ -26,6 +30,8 @@
 #define TIMEKEEPER_FRAME       66 /* one of the cluster's user kinds; 64, 65: control */
 #define TIMEKEEPER_FRAME_BYTES 32
 #define TIMEKEEPER_EVERY_MS    1000
+#define TIMEKEEPER_GAP_MS      150 /* a running node does something more often */
+#define TIMEKEEPER_BACKLOG_MS  500 /* so long after a gap, old frames may be read */
 /* state->behind_secs of this or more says nothing of how much. */
 #define TIMEKEEPER_BEHIND_MOST 0xffff
 
@@ -34,18 +40,24 @@ struct timekeeper {
         uint64_t id;
         uint64_t wall_ms; /* 0: not heard yet */
         uint64_t at_ms;   /* monotonic: when it was */
+        uint64_t doubt_ms;
     } peers[RLOG_MEMBERS_MAX];
     uint32_t count;
-    uint64_t known_ms;    /* cluster time, 0: not known */
-    uint64_t known_at_ms; /* monotonic: when it was that */
-    uint64_t known_term;  /* of the leader whose time it is */
-    bool is_sure;         /* by that leader's word, not only by other followers' */
+    uint64_t seen_ms;      /* monotonic: when this node did something last */
+    uint64_t gap_ms;       /* for how long it had not, the last time */
+    uint64_t gap_ended_ms; /* and when it did again; 0: never */
+    uint64_t known_ms;     /* cluster time, 0: not known */
+    uint64_t known_at_ms;  /* monotonic: when it was that */
+    uint64_t known_term;   /* of the leader whose time it is */
+    bool is_sure;          /* by that leader's word, not only by other followers' */
     uint64_t log_term; /* newest term of another leader that an entry was applied of */
     uint64_t sent_ms;  /* monotonic: when the peers were told last */
 };
 
 void timekeeper_up(struct timekeeper *t, uint64_t peer);
 void timekeeper_down(struct timekeeper *t, uint64_t peer);
+/* This node runs: at each turn, and before what comes in is heard. */
+void timekeeper_seen(struct timekeeper *t, uint64_t now_ms);
 /* A frame's body; ST_INVALID: not one of ours. */
 enum status timekeeper_hear(struct timekeeper *t,
                             uint64_t peer,
@@ -65,6 +77,8 @@ void timekeeper_note(struct timekeeper *t,
  * late rather than early. */
 uint64_t
 timekeeper_wall_ms(const struct timekeeper *t, uint64_t own_ms, uint64_t now_ms);
+/* By how much the wall may be late. */
+uint64_t timekeeper_doubt_ms(const struct timekeeper *t);
 /* An entry of that term's leader, another node, was applied. */
 void timekeeper_applied(struct timekeeper *t, uint64_t term);
 /* Cluster time for a new leader, never less than stamp_ms, the log's last stamp: what

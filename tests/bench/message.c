@@ -1,12 +1,14 @@
 /* What one message costs in each stage of its way, in one thread and without sockets:
  *
- *   bench-message [COUNT]
+ *   bench-message [COUNT [WAITING]]
  *
  * COUNT messages (default 200000) of 1 KiB are published and acknowledged, GROUP at a
- * time, as the turns of a busy node do. Prints a line for each stage: name, nanoseconds
- * and share. Each stage is a function of its own, never inlined, named stage_*, so that
- * a profiler that counts instructions (tests/bench/instructions) gives the same table
- * without the noise of the machine. TLS and the kernel are not in it.
+ * time, as the turns of a busy node do; with WAITING (default 0) others in the queue
+ * all the time, so that what is delivered was published long before. Prints a line for
+ * each stage: name, nanoseconds and share. Each stage is a function of its own, never
+ * inlined, named stage_*, so that a profiler that counts instructions
+ * (tests/bench/instructions) gives the same table without the noise of the machine. TLS
+ * and the kernel are not in it.
  *
  * The broker is the leader's; apply is what each of the other two nodes does. */
 #include "base/crc32c.h"
@@ -171,7 +173,7 @@ close_entries(struct bench *b)
 {
     struct batch batch;
     b->entry_count = 0;
-    while (broker_take_batch(b->world.b, &batch)) {
+    while (broker_take_batch(b->world.b, UINT64_MAX, &batch)) {
         b->entries[b->entry_count++] = batch.entry;
         broker_submitted(b->world.b, batch.number, ++b->world.index);
     }
@@ -300,21 +302,45 @@ turn(struct bench *b)
 }
 
 static void
-begin(struct bench *b)
+fill(struct bench *b, uint64_t waiting)
+{
+    for (uint64_t i = 0; i < waiting; i++) {
+        struct request *r = world_request(PARCEL_PUBLISH, PUBLISHER);
+        r->publish.body = blob_new(BODY);
+        memset(r->publish.body->data, 'x', BODY);
+        r->publish.type = 1;
+        r->publish.durability = 1;
+        world_send(&b->world, r);
+        if (i % GROUP == GROUP - 1) {
+            world_tick(&b->world, 1);
+            world_commit(&b->world);
+        }
+    }
+    world_commit(&b->world);
+}
+
+/* Messages that wait are delivered as the subscriber logs in: to be written in the
+ * first turn, and in each turn as many as were acknowledged in the one before. */
+static void
+begin(struct bench *b, uint64_t waiting)
 {
     struct queue_spec spec;
     world_init(&b->world, 1);
     world_lead(&b->world);
     world_spec(&spec, "demo");
+    spec.settings[SETTING_MAX_MESSAGES] = waiting + 4 * GROUP;
+    spec.settings[SETTING_MAX_MESSAGES_MEMORY] = UINT64_C(1) << 40;
     world_create(&b->world, &spec);
     struct request *r = world_login(&b->world, PUBLISHER, ROLE_PUBLISHER);
     world_log_in(&b->world, r, true);
+    fill(b, waiting);
+    (void)world_drain(&b->world);
     r = world_login(&b->world, SUBSCRIBER, ROLE_SUBSCRIBER);
     r->login->has_capacity = true;
-    r->login->capacity = 4 * GROUP;
+    r->login->capacity = waiting > 0 ? GROUP : 4 * GROUP;
     world_log_in(&b->world, r, true);
     world_commit(&b->world);
-    (void)world_drain(&b->world);
+    broker_take_parcels(b->world.b, &b->out);
     b->parser = request_parser_new();
     b->codec = ws_codec_new();
     for (int i = 0; i < 3; i++)
@@ -347,7 +373,7 @@ main(int argc, char **argv)
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
     uint64_t turns = (count + GROUP - 1) / GROUP;
     uint64_t total = 0;
-    begin(b);
+    begin(b, argc > 2 ? strtoull(argv[2], NULL, 10) : 0);
     for (uint64_t i = 0; i < turns; i++)
         turn(b);
     end(b);

@@ -15,13 +15,15 @@
 
 /* --- broker --- */
 
-bool __real_broker_take_batch(struct broker *b, struct batch *ret_batch);
-bool __wrap_broker_take_batch(struct broker *b, struct batch *ret_batch);
+bool
+__real_broker_take_batch(struct broker *b, uint64_t now_ms, struct batch *ret_batch);
+bool
+__wrap_broker_take_batch(struct broker *b, uint64_t now_ms, struct batch *ret_batch);
 
 bool
-__wrap_broker_take_batch(struct broker *b, struct batch *ret_batch)
+__wrap_broker_take_batch(struct broker *b, uint64_t now_ms, struct batch *ret_batch)
 {
-    bool is_there = __real_broker_take_batch(b, ret_batch);
+    bool is_there = __real_broker_take_batch(b, now_ms, ret_batch);
     if (is_there && mutant_breaks(BROKEN_FLAG))
         ret_batch->is_sync = false;
     return is_there;

@@ -95,14 +95,14 @@ START_TEST(a_batch_that_waits_too_long_takes_no_more)
     world_tick(&w, 1);
     publish(10, 1);
     struct batch batch;
-    ck_assert(broker_take_batch(w.b, &batch));
+    ck_assert(broker_take_batch(w.b, UINT64_MAX, &batch));
     struct entry_reader reader;
     ck_assert_int_eq(entry_open(&reader, blob_slice(batch.entry)), ST_OK);
     ck_assert_uint_eq(reader.left, 2);
     blob_put(batch.entry);
-    ck_assert(broker_take_batch(w.b, &batch));
+    ck_assert(broker_take_batch(w.b, UINT64_MAX, &batch));
     blob_put(batch.entry);
-    ck_assert(!broker_take_batch(w.b, &batch));
+    ck_assert(!broker_take_batch(w.b, UINT64_MAX, &batch));
     world_stop(&w); /* never submitted */
     world_lead(&w);
 }
@@ -160,7 +160,7 @@ START_TEST(numbers_go_on_over_terms_and_old_ones_are_ignored)
 {
     publish(10, 1);
     struct batch old;
-    ck_assert(broker_take_batch(w.b, &old));
+    ck_assert(broker_take_batch(w.b, UINT64_MAX, &old));
     blob_put(old.entry);
     world_stop(&w);
     world_lead(&w);
@@ -191,7 +191,7 @@ START_TEST(a_commit_may_come_before_the_submit_returns)
 {
     publish(10, 2);
     struct batch batch;
-    ck_assert(broker_take_batch(w.b, &batch));
+    ck_assert(broker_take_batch(w.b, UINT64_MAX, &batch));
     w.index++;
     state_apply(w.other, w.index, blob_slice(batch.entry));
     blob_put(batch.entry);
@@ -222,6 +222,127 @@ START_TEST(the_configuration_version_moves_with_the_commit)
 }
 END_TEST
 
+START_TEST(what_a_lost_term_left_in_the_ring_is_gone)
+{
+    bool is_sync = false;
+    for (int i = 0; i < 40; i++) {
+        publish(10, 2);
+        world_commit(&w);
+    }
+    world_stop(&w);
+    world_lead(&w);
+    world_log_in(&w, world_login(&w, 1, ROLE_PUBLISHER), true);
+    publish(10, 1);
+    ck_assert_ptr_nonnull(world_take(&w, &is_sync));
+    ck_assert(!is_sync);
+    world_commit(&w);
+    world_drain(&w);
+}
+END_TEST
+
+static void
+subscribe(void)
+{
+    struct request *r = world_login(&w, 2, ROLE_SUBSCRIBER);
+    r->login->has_capacity = true;
+    r->login->capacity = 10;
+    world_log_in(&w, r, true);
+    world_commit(&w);
+}
+
+/* The next message that is delivered, published now. */
+static struct uuid
+receive(uint8_t durability)
+{
+    struct mail_chain chain = {0};
+    struct uuid id = {0};
+    struct parcel *p;
+    bool is_there = false;
+    publish(10, durability);
+    world_commit(&w);
+    broker_take_parcels(w.b, &chain);
+    while ((p = world_parcel(&w, &chain)) != NULL) {
+        if (p->kind == PARCEL_DELIVERY) {
+            id = ((const struct delivery *)p)->id;
+            is_there = true;
+        }
+        parcel_free(p);
+    }
+    ck_assert(is_there);
+    return id;
+}
+
+static void
+ack(struct uuid id)
+{
+    struct request *r = world_request(PARCEL_SETTLE, 2);
+    r->settle.has_id = true;
+    r->settle.id = id;
+    r->settle.is_ack = true;
+    world_send(&w, r);
+}
+
+static bool
+take_at(uint64_t now_ms)
+{
+    struct batch batch;
+    if (!broker_take_batch(w.b, now_ms, &batch))
+        return false;
+    w.flights[w.flight_count++] =
+        (struct world_entry){batch.entry, ++w.index, batch.number};
+    broker_submitted(w.b, batch.number, w.index);
+    return true;
+}
+
+/* A publisher with one message in flight is about to send its next. */
+START_TEST(a_synced_ack_waits_for_a_publish_that_is_likely)
+{
+    subscribe();
+    ack(receive(2));
+    ck_assert(!take_at(w.now_ms));
+    ck_assert(!broker_is_settled(w.b));
+    ck_assert_uint_eq(broker_deadline(w.b), w.now_ms + BATCH_HOLD_MS);
+    publish(10, 2);
+    ck_assert(take_at(w.now_ms)); /* one entry for both */
+    ck_assert(!take_at(UINT64_MAX));
+    world_commit(&w);
+    world_drain(&w);
+}
+END_TEST
+
+START_TEST(a_synced_ack_waits_for_a_moment_only)
+{
+    subscribe();
+    ack(receive(2));
+    world_tick(&w, BATCH_HOLD_MS - 1);
+    ck_assert(!take_at(w.now_ms));
+    world_tick(&w, 1);
+    ck_assert(take_at(w.now_ms));
+    world_commit(&w);
+    ck_assert_uint_eq(world_drain(&w), 1);
+}
+END_TEST
+
+START_TEST(an_ack_that_has_no_reason_to_wait_does_not)
+{
+    subscribe();
+    /* Nobody has published for a while. */
+    struct uuid id = receive(2);
+    world_tick(&w, BATCH_HOLD_MS + 1);
+    ack(id);
+    ck_assert(take_at(w.now_ms));
+    /* It need not be synced. */
+    ack(receive(1));
+    ck_assert(take_at(w.now_ms));
+    /* Somebody waits for what else is in the batch. */
+    ack(receive(2));
+    ck_assert_uint_ne(broker_barrier(w.b), 0);
+    ck_assert(take_at(w.now_ms));
+    world_commit(&w);
+    world_drain(&w);
+}
+END_TEST
+
 Suite *
 suite_batch(void)
 {
@@ -238,6 +359,10 @@ suite_batch(void)
     tcase_add_test(tc, many_batches_in_flight);
     tcase_add_test(tc, a_commit_may_come_before_the_submit_returns);
     tcase_add_test(tc, the_configuration_version_moves_with_the_commit);
+    tcase_add_test(tc, what_a_lost_term_left_in_the_ring_is_gone);
+    tcase_add_test(tc, a_synced_ack_waits_for_a_publish_that_is_likely);
+    tcase_add_test(tc, a_synced_ack_waits_for_a_moment_only);
+    tcase_add_test(tc, an_ack_that_has_no_reason_to_wait_does_not);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -95,7 +95,7 @@ const struct world_entry *
 world_take(struct world *w, bool *ret_is_sync)
 {
     struct batch batch;
-    if (!broker_take_batch(w->b, &batch))
+    if (!broker_take_batch(w->b, UINT64_MAX, &batch))
         return NULL;
     assert(w->flight_count < WORLD_IN_FLIGHT);
     struct world_entry *flight = &w->flights[w->flight_count++];

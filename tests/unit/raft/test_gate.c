@@ -248,8 +248,8 @@ START_TEST(one_crashed_follower_joins_again_and_its_gate_opens)
 }
 END_TEST
 
-/* The leader's vote for it has not reached the stand-by when its machine crashes: by its
- * own log it has no vote, but the leader, whose term ends meanwhile, needs it. */
+/* The leader's vote for it has not reached the stand-by when its machine crashes: by
+ * its own log it has no vote, but the leader, whose term ends meanwhile, needs it. */
 START_TEST(a_crashed_stand_by_votes_for_the_one_that_made_it_a_voter)
 {
     struct rig *rig = rig_new(2);

@@ -195,6 +195,27 @@ START_TEST(a_leaders_word_that_is_less_counts_for_as_much_as_it_may)
 }
 END_TEST
 
+START_TEST(what_waited_while_this_node_was_stopped_is_doubted)
+{
+    timekeeper_up(&t, 2);
+    timekeeper_up(&t, 3);
+    for (uint64_t at = 1000; at <= 2000; at += TIMEKEEPER_GAP_MS)
+        timekeeper_seen(&t, at);
+    hear(2, T, 2000);
+    ck_assert_uint_eq(timekeeper_doubt_ms(&t), 0);
+    timekeeper_seen(&t, 2000);
+    timekeeper_seen(&t, 4000);
+    ck_assert_uint_eq(timekeeper_doubt_ms(&t), 0); /* nothing was heard since */
+    hear(2, T + 1000, 4000);
+    hear(3, T + 2000, 4000 + TIMEKEEPER_BACKLOG_MS);
+    ck_assert_uint_eq(timekeeper_doubt_ms(&t), 2000);
+    for (uint64_t at = 4000; at <= 5000; at += TIMEKEEPER_GAP_MS)
+        timekeeper_seen(&t, at);
+    hear(2, T + 3000, 5000);
+    ck_assert_uint_eq(timekeeper_doubt_ms(&t), 0);
+}
+END_TEST
+
 Suite *
 timekeeper_suite(void)
 {
@@ -203,6 +224,7 @@ timekeeper_suite(void)
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, a_frame_is_the_bytes_of_its_table);
     tcase_add_test(tc, a_frame_that_is_not_ours_is_refused);
+    tcase_add_test(tc, what_waited_while_this_node_was_stopped_is_doubted);
     tcase_add_test(tc, the_wall_is_the_middle_clock_and_of_two_the_lower);
     tcase_add_test(tc, the_clock_of_who_is_not_connected_does_not_count);
     tcase_add_test(tc, cluster_time_goes_on_from_what_is_known_best);
