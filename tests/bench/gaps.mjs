@@ -16,7 +16,7 @@ import { Load } from "../drills/lib/load.mjs";
 const rounds = Number(process.argv[2] ?? 50);
 const bin = process.env.HOLDFAST_BIN ?? join(root, "build");
 const program = [join(bin, "holdfastctl"), join(bin, "src", "ctl", "holdfastctl")].find(existsSync);
-const cluster = await Cluster.up({ nodes: 3 });
+const cluster = await Cluster.up({ nodes: 3, set: { "election-ms": 1000 } }); // the default
 const { nodes } = cluster.info;
 
 function ask(node, ...args) {

@@ -105,7 +105,7 @@ async function round(cluster, number) {
   cluster.info.nodes.forEach((n, i) => console.log(`  node ${n.id}: ${stages(n, from[i], zero)}`));
 }
 
-const cluster = await Cluster.up({ nodes: 3, set: { "max-messages": 2 * count, "max-messages-memory": 2 ** 33 } });
+const cluster = await Cluster.up({ nodes: 3, set: { "max-messages": 2 * count, "max-messages-memory": 2 ** 33, "election-ms": 1000 } });
 try {
   await fill(cluster);
   for (let i = 1; i <= rounds; i++) await round(cluster, i);

@@ -94,7 +94,7 @@ export class Desk {
     const c = await this.open(node, options);
     c.role = role;
     c.fields = fields;
-    c.loginReply = succeeds(await c.ask(this.cluster.login(role, fields)));
+    c.loginReply = succeeds(await c.ask(this.cluster.login(role, fields)).catch((error) => { c.drop(); throw error; }));
     c.sessionid = c.loginReply.sessionid;
     return c;
   }
@@ -162,10 +162,11 @@ export class Desk {
     assert.equal(await subscriber.closed, 1000);
   }
 
-  /** The administrator of this desk, made when first needed and again when it was cut off. */
+  /** The administrator of this desk, made when first needed and again when it was cut off; at any node that serves. */
   async keeper() {
+    let node = 0;
     if (this.keeping === undefined || this.keeping.closeCode !== undefined)
-      this.keeping = await until(() => this.admin(), 20000, 200);
+      this.keeping = await until(() => this.admin({ node: node++ % this.cluster.info.nodes.length }), undefined, 200);
     return this.keeping;
   }
 
@@ -197,11 +198,12 @@ export class Desk {
       if (c === this.keeping || c.closeCode !== undefined) continue;
       if (c.role === "subscriber" && c.fields.queuetype !== "copy") {
         c.send({ logout: true });
-        await Promise.race([c.closed, until(() => c.closeCode !== undefined, 2000).catch(() => {})]);
+        await Promise.race([c.closed, until(() => c.closeCode !== undefined).catch(() => {})]);
       }
       await c.drop();
     }
     try {
+      await this.untilStats((s) => s.publishers === 0 && s.subscribers === 0); // an end takes its way too, through a follower
       await this.clear();
     } finally {
       await this.keeping?.drop();
@@ -211,12 +213,15 @@ export class Desk {
 
 /** it(name, async (desk) => ..) for the cluster that get() gives. */
 export function casesOf(get) {
-  return (name, fn) => test(name, { timeout: 60000 }, async () => {
+  return (name, fn) => test(name, { timeout: 120000 }, async () => {
     const desk = new Desk(get());
+    let failure;
     try {
       await fn(desk);
-    } finally {
-      await desk.end();
+    } catch (error) {
+      failure = error;
     }
+    await desk.end().catch((error) => { failure ??= error; });
+    if (failure) throw failure;
   });
 }

@@ -171,6 +171,13 @@ test("and at the start", async () => {
 
 test("cluster certificates are swapped the same way; links live on", async () => {
   for (const node of cluster.info.nodes) node.pid = JSON.parse(cluster.run("status", "--json")).nodes.find((n) => n.id === node.id).pid;
+  await until(async () => { // the node that was started again has all its links
+    for (const node of cluster.info.nodes) {
+      const m = await scrape(node);
+      for (const { id } of cluster.info.nodes) if (id !== node.id && value(m, "holdfast_raft_peer_up", { peer: String(id) }) !== 1) return false;
+    }
+    return true;
+  });
   const term = value(await scrape(leader), "holdfast_raft_term");
   const days = { 1: 200, 2: 201, 3: 10 };
   for (const node of cluster.info.nodes) {

@@ -50,7 +50,7 @@ async function settle() {
     if (body !== undefined) drain.send({ id, ack: 1 });
   });
   const wanted = { messages: 0, publishers: 1, subscribers: 1, saved: 0, admins: 1, held: 0, dead: 0, delayed: 0, durable: 0 };
-  await until(async () => { assert.deepEqual(await live(), wanted); return true; }, 15000);
+  await until(async () => { assert.deepEqual(await live(), wanted); return true; });
   await drain.ask({ logout: true });
   await drain.closed;
 }

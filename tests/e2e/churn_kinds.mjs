@@ -129,7 +129,7 @@ export const kinds = {
     await client.message();
     await client.drop();
     const sessionid = client.loginReply.sessionid;
-    const again = await until(() => cluster.client("subscriber", { node: (node + 1) % 3, sessionid, replay: true }), 5000, 20);
+    const again = await until(() => cluster.client("subscriber", { node: (node + 1) % 3, sessionid, replay: true }), undefined, 20);
     await again.message();
     await again.ask({ logout: true });
     await again.closed;

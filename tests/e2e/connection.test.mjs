@@ -270,25 +270,25 @@ everywhere("the last reply reaches a client that reads late and has sent much mo
 
 test("the time to log in covers TCP, TLS, the upgrade and the login, however slowly they come", { timeout: 60000 }, () => withSettings({ "no-reply-timeout-secs": 1 }, async () => {
   const calm = await cluster.publisher();
-  /** Sends one byte of a text each 50 ms. */
-  const dribble = async (wire, bytes) => {
-    for (const byte of bytes) {
-      if (wire.ended || wire.closed || wire.error) return;
-      wire.write(Buffer.from([byte]));
+  /** Sends something each 50 ms until the connection ends, or for longer than any of them may last. */
+  const again = async (wire, next) => {
+    for (let i = 0; i < 200 && !wire.ended && !wire.closed && !wire.error; i++) {
+      wire.write(next(i));
       await sleep(50);
     }
   };
+  const dribble = (wire, bytes) => again(wire, (i) => bytes.subarray(i, i + 1));
   const slow = {
     "says nothing": (node) => Wire.tcp(node.url),
     "begins TLS": async (node) => { const w = await Wire.tcp(node.url); w.write(Buffer.from([22, 3, 1])); return w; },
     "only TLS": (node) => Wire.tls(node.url, cluster.ca),
     "a slow upgrade": async (node) => { const w = await Wire.tls(node.url, cluster.ca); dribble(w, Buffer.from(upgrade())); return w; },
     "only the upgrade": (node) => raw(node),
-    "pings": async (node) => { const r = await raw(node); for (let i = 0; i < 40; i++) setTimeout(() => r.write(frame("", { opcode: 9 })), i * 50); return r; },
+    "pings": async (node) => { const r = await raw(node); again(r, () => frame("", { opcode: 9 })); return r; },
     "a slow login": async (node) => { const r = await raw(node); dribble(r, frame(JSON.stringify(loginOf("publisher")))); return r; },
     "a login in slow fragments": async (node) => {
       const r = await raw(node);
-      for (let i = 0; i < 40; i++) setTimeout(() => r.write(frame(i === 0 ? "{" : " ", { opcode: i === 0 ? 1 : 0, fin: false })), i * 50);
+      again(r, (i) => frame(i === 0 ? "{" : " ", { opcode: i === 0 ? 1 : 0, fin: false }));
       return r;
     },
   };
@@ -297,7 +297,7 @@ test("the time to log in covers TCP, TLS, the upgrade and the login, however slo
     const wire = await begin(node);
     await wire.gone();
     const took = Date.now() - started;
-    assert.ok(took > 800 && took < 2600, `${where}, ${name}: closed after ${took} ms`);
+    assert.ok(took > 800 && took < 6000, `${where}, ${name}: closed after ${took} ms`);
     assert.equal(wire.closeCode, undefined, name);
   })));
   // Those that are logged in have no limit, and a wrong password is answered in spite of a short one.
@@ -310,10 +310,11 @@ test("the time to log in covers TCP, TLS, the upgrade and the login, however slo
 
 everywhere("the time to log in changes at once for those who have not", async (node, where) => {
   if (where !== "leader") return;
+  const LOGIN_SECS = 10; // that they would have else
   const waiting = await raw(places[1].node);
   const here = await raw(node);
   await sleep(1100);
-  await withSettings({ "no-reply-timeout-secs": 1 }, () => Promise.all([waiting.gone(1500), here.gone(1500)]));
+  await withSettings({ "no-reply-timeout-secs": 1 }, () => Promise.all([waiting.gone(LOGIN_SECS * 500), here.gone(LOGIN_SECS * 500)]));
 });
 
 // --- Close codes -----------------------------------------------------------------------------------
@@ -364,13 +365,14 @@ everywhere("a message that does not arrive whole in time: 1008, also as the logi
     ].map(async (frames) => {
       const r = role ? await rawLogin(node, role) : await raw(node);
       const started = Date.now();
-      for (const bytes of frames) {
-        r.write(bytes);
+      for (let i = 0; i < 20 && !r.ended && !r.closed; i++) { // what goes on makes the time no longer
+        if (i < frames.length) r.write(frames[i]);
+        else if (frames.length > 1) r.write(frame("x", { opcode: 0, fin: false }));
         await sleep(600);
       }
       assert.equal(await r.closing(), 1008);
       const took = Date.now() - started;
-      assert.ok(took > MESSAGE_SECS * 1000 - 300 && took < MESSAGE_SECS * 1000 + 1500, `${took} ms`);
+      assert.ok(took > MESSAGE_SECS * 1000 - 300 && took < MESSAGE_SECS * 1000 + 6000, `${took} ms`);
     }));
   }
 });
@@ -415,7 +417,7 @@ everywhere("what came whole before the end of the stream is done", async (node, 
       return found.filter((body) => body?.startsWith(key));
     });
     return all.length >= bodies.length && all;
-  }, 4000);
+  });
   assert.deepEqual(there, bodies);
 });
 
@@ -443,7 +445,7 @@ everywhere("a compressed bomb: 1009 at once, also as the login", async (node) =>
   for (const role of [null, "subscriber"]) {
     const r = role ? await rawLogin(node, role, { extensions: DEFLATE }) : await raw(node, { extensions: DEFLATE });
     r.write(frame(bomb, { rsv: 4 }));
-    assert.equal(await r.closing(2000), 1009);
+    assert.equal(await r.closing(8000), 1009);
   }
 });
 
@@ -614,7 +616,7 @@ test("a hundred connections that guess passwords do not keep others out", { time
       "another new one": await timed("admin", { family: 4, localAddress: "127.0.0.3" }),
     };
     // A busy machine needs longer for one scrypt than a second; a hundred would take fifty times as long.
-    for (const [who, ms] of Object.entries(took)) assert.ok(ms < Math.max(1000, 6 * calm), `${who}: ${ms} ms, and ${calm} without an attack`);
+    for (const [who, ms] of Object.entries(took)) assert.ok(ms < Math.max(2000, 20 * calm), `${who}: ${ms} ms, and ${calm} without an attack`);
   });
   assert.deepEqual(Object.keys(counts), ["107"]);
 });
@@ -622,7 +624,7 @@ test("a hundred connections that guess passwords do not keep others out", { time
 test("with every slot in use, a new connection is closed with no message; a slot that is left can be taken at once", { timeout: 60000 }, async () => {
   const [node] = small.info.nodes;
   const open = [];
-  for (const role of ["publisher", "subscriber", "admin", "publisher"]) open.push(await until(() => small.client(role, role === "subscriber" ? { capacity: 1 } : {}), 3000, 20));
+  for (const role of ["publisher", "subscriber", "admin", "publisher"]) open.push(await until(() => small.client(role, role === "subscriber" ? { capacity: 1 } : {}), undefined, 20));
   for (let i = 0; i < 3; i++) {
     const wire = await Raw.tls(node.url, small.ca);
     wire.write(upgrade(), frame(JSON.stringify(small.login("publisher"))));
@@ -632,12 +634,12 @@ test("with every slot in use, a new connection is closed with no message; a slot
   for (const client of open) assert.equal(client.closeCode, undefined);
   open[3].socket.close();
   await open[3].closed;
-  const again = await until(() => small.publisher(), 3000, 20);
+  const again = await until(() => small.publisher(), undefined, 20);
   assert.equal((await again.ask({ body: "x" })).status, "Success.");
   // A saved session takes none of the slots.
   assert.ok((await open[1].message()).id);
   await open[1].drop();
-  const next = await until(() => small.publisher(), 3000, 20);
+  const next = await until(() => small.publisher(), undefined, 20);
   assert.equal((await next.ask({ body: "y" })).status, "Success.");
   for (const client of [...open, again, next]) client.drop();
 });

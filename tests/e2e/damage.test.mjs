@@ -275,7 +275,7 @@ describe("a node that has applied something else, with nothing damaged", () => {
 
   test("a follower sets it aside and gets everything from the others", async () => {
     await prepare();
-    const leader = cluster.leader();
+    const leader = await cluster.waitLeader();
     const [id, other] = [1, 2, 3].filter((n) => n !== leader);
     cluster.run("stop", String(id));
     diverge(id);

@@ -1,13 +1,13 @@
 // TERM: leadership goes to another node, clients are let go over drain-secs, the node ends with 0.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, Client, root, sleep, until } from "./lib.mjs";
-import { get, readLog } from "./ops.mjs";
+import { Cluster, Client, program, sleep, until } from "./lib.mjs";
+import { get, parseLogfmt, readLog } from "./ops.mjs";
 
-const DRAIN_SECS = 3;
+const DRAIN_SECS = 8;
+const SOON_MS = 6000; // what takes longer has waited for drain-secs
 const CLIENTS = 60;
 
 let cluster;
@@ -22,9 +22,6 @@ after(() => {
 });
 
 const nodeOf = (id) => cluster.info.nodes.find((n) => n.id === id);
-
-const programs = process.env.HOLDFAST_BIN ?? join(root, "build");
-const program = (folder, name) => [join(programs, name), join(programs, "src", folder, name)].find((p) => existsSync(p));
 
 /** Who serves, as the nodes themselves say: a child of this test is not known to local-cluster. */
 async function serving() {
@@ -41,7 +38,7 @@ async function makeLeader(id) {
     if (leader !== id && leader !== 0)
       spawnSync(program("ctl", "holdfastctl"), ["--socket", nodeOf(leader).socket, "cluster", "step-down", "--to", String(id)]);
     return leader === id;
-  }, 20000, 300);
+  }, undefined, 300);
 }
 
 /** Stops a node of the cluster and runs it again as a child of this test, which learns its exit code. */
@@ -65,56 +62,60 @@ async function term(child) {
 }
 
 test("a follower lets its relays go one after the other, and ends with 0", async () => {
-  const leader = cluster.leader();
+  const leader = await cluster.waitLeader();
   const id = [1, 2, 3].find((n) => n !== leader);
   const child = await adopt(id);
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => Client.open(nodeOf(id).url, cluster.ca)));
   for (const c of clients) c.send(cluster.login("publisher"));
   for (const c of clients) assert.equal((await c.reply()).status, "Success.");
-  const from = performance.now();
-  const times = clients.map((c) => c.closed.then(() => performance.now() - from));
+  const times = clients.map((c) => c.closed.then(() => Date.now()));
   const ended = term(child);
-  await until(() => child.text.includes("event=node.draining"));
+  const draining = await until(() => child.text.split("\n").slice(0, -1).find((line) => line.includes("event=node.draining")));
+  const from = Date.parse(parseLogfmt(draining).ts);
   const refused = await until(() => Client.open(nodeOf(id).url, cluster.ca).then((c) => c.drop().then(() => false), () => true));
   assert.ok(refused, "nobody new is taken");
   assert.match((await get(`${nodeOf(id).http}/readyz`)).text, /stopping/);
   await sleep(300);
-  const busy = clients.filter((c) => c.closeCode === undefined);
-  assert.ok(busy.length > CLIENTS / 2, "most are there still");
-  assert.equal((await busy.at(-1).ask({ body: "while draining", durability: 1 })).status, "Success.");
-  const at = (await Promise.all(times)).sort((a, b) => a - b);
+  const isThere = (c) => c.closeCode === undefined;
+  assert.ok(clients.filter(isThere).length > CLIENTS / 2, "most are there still");
+  await until(async () => { // the one that is asked may be the next to go
+    const reply = await clients.findLast(isThere).ask({ body: "while draining", durability: 1 });
+    assert.equal(reply.status, "Success.");
+    return true;
+  }, DRAIN_SECS * 1000, 0);
+  const at = (await Promise.all(times)).map((t) => t - from).sort((a, b) => a - b);
   const end = await ended;
   assert.deepEqual([end.code, end.signal], [0, null], child.text);
   const windowMs = DRAIN_SECS * 1000;
   for (const part of [0.25, 0.5, 0.75]) {
     const closed = at.filter((t) => t < windowMs * part).length / CLIENTS;
-    assert.ok(Math.abs(closed - part) < 0.15, `${closed} of all were closed after ${part} of the time`);
+    assert.ok(Math.abs(closed - part) < 0.2, `${closed} of all were closed after ${part} of the time`);
   }
-  assert.ok(at.at(-1) < windowMs + 1000 && end.ms < windowMs + 2500, `${at.at(-1)} ms, ${end.ms} ms`);
+  assert.ok(at.at(-1) < 1.5 * windowMs && end.ms < 2 * windowMs, `${at.at(-1)} ms, ${end.ms} ms`);
   cluster.run("start", String(id));
 });
 
 test("a follower without clients does not wait", async () => {
-  const leader = cluster.leader();
+  const leader = await cluster.waitLeader();
   const id = [1, 2, 3].find((n) => n !== leader);
   const child = await adopt(id);
   const end = await term(child);
   assert.deepEqual([end.code, end.signal], [0, null], child.text);
-  assert.ok(end.ms < 1500, `${end.ms} ms`);
+  assert.ok(end.ms < SOON_MS, `${end.ms} ms`);
   cluster.run("start", String(id));
 });
 
 test("a leader hands over first, then lets its clients go at once, and ends with 0", async () => {
-  const id = cluster.leader();
+  const id = await cluster.waitLeader();
   const child = await adopt(id); // another one leads now
   await makeLeader(id);
   const c = await cluster.publisher({ node: id - 1 });
   let gap = 0;
-  const relayed = await cluster.publisher({ node: (id % 3) });
+  const relayed = await until(() => cluster.publisher({ node: (id % 3) }));
   c.closed.then(() => { gap = performance.now(); });
   const end = await term(child);
   assert.deepEqual([end.code, end.signal], [0, null], child.text);
-  assert.ok(end.ms < 3000, `${end.ms} ms`);
+  assert.ok(end.ms < SOON_MS, `${end.ms} ms`);
   assert.match(child.text, /event=node\.draining/);
   assert.match(child.text, /event=node\.stopped clean=yes/);
   await c.closed;
@@ -130,12 +131,12 @@ test("a leader hands over first, then lets its clients go at once, and ends with
 });
 
 test("without a majority a node ends all the same, with 0", async () => {
-  const leader = cluster.leader();
+  const leader = await cluster.waitLeader();
   const id = [1, 2, 3].find((n) => n !== leader);
   const child = await adopt(id);
   for (const other of [1, 2, 3]) if (other !== id) cluster.run("kill", String(other));
   await until(async () => (await get(`${nodeOf(id).http}/readyz`)).status === 503);
   const end = await term(child);
   assert.deepEqual([end.code, end.signal], [0, null], child.text);
-  assert.ok(end.ms < 5000, `${end.ms} ms`);
+  assert.ok(end.ms < SOON_MS, `${end.ms} ms`);
 });

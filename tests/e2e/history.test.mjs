@@ -25,7 +25,7 @@ async function admin() {
       try { return await cluster.admin({ node }); } catch { /* the next one */ }
     }
     return null;
-  }, 20000);
+  });
 }
 
 async function withAdmin(fn) {
@@ -67,13 +67,15 @@ test("a stats record each period has the live counters, in UTC", { timeout: 6000
   const { csv } = ok(await client.ask({ cmd: "getlivestats" }));
   const want = csv.split(",").map(Number);
   const since = Math.ceil(Date.now() / 1000);
-  const records = await until(async () => {
-    const found = (await all(client, "getstats")).filter(([time]) => time > since);
-    return found.length >= HOLD_SECS && found;
-  }, 10000);
+  let records;
+  await until(async () => { // one each second; a busy machine may miss some, not always
+    records = (await all(client, "getstats")).filter(([time]) => time > since);
+    const run = records.slice(-HOLD_SECS);
+    assert.deepEqual(run.map(([time]) => time), Array.from({ length: HOLD_SECS }, (_, i) => run[0][0] + i), "one each second");
+    return true;
+  });
   for (const record of records) assert.deepEqual(record.slice(1), want);
   checkTimes(records, "stats");
-  assert.deepEqual(records.map(([time]) => time), records.map((_, i) => records[0][0] + i), "one each second");
   publisher.drop();
   subscriber.drop();
 }));
@@ -98,11 +100,14 @@ test("usage records count the bytes of clients, whichever node they use, and wha
   }
   const records = await until(async () => {
     const now = await read();
-    return sum(now, "received") - sum(before, "received") > 30 * size * 0.75 && now.length > before.length + 1 && now;
-  }, 10000);
+    const grew = (name, most) => assert.ok(sum(now, name) - sum(before, name) > most, `${name} ${sum(now, name) - sum(before, name)}`);
+    grew("received", 30 * size * 0.75); // each column comes with the next record of the node that knows it
+    grew("sent", 15 * size * 0.75);
+    grew("written", 15 * size);
+    return now.length > before.length + 1 && now;
+  });
   const more = (name) => sum(records, name) - sum(before, name);
-  assert.ok(more("sent") > 15 * size * 0.75, `sent ${more("sent")}`);
-  assert.ok(more("written") > 15 * size && more("written") < 25 * size, `written ${more("written")}`);
+  assert.ok(more("written") < 25 * size, `written ${more("written")}`);
   assert.equal(more("read"), 0);
   assert.ok(records.at(-1).held >= 15 * size);
   for (const record of records) assert.deepEqual([record.type, record.region, record.ipv4], ["self-hosted", "local", 1]);
@@ -152,7 +157,7 @@ test("records are kept, once each and in order, when leaders die while they are 
     await cluster.command(how, String(leader));
     await look();
     const count = known.getstats.length;
-    await until(async () => { await look(); return known.getstats.length > count + 1; }, 10000, 300);
+    await until(async () => { await look(); return known.getstats.length > count + 1; }, undefined, 300);
     await cluster.command("start", String(leader));
   }
   const times = known.getstats.map(([time]) => time);
@@ -173,7 +178,7 @@ test("records are kept when every node is killed, and settings too", { timeout: 
     const now = ok(await client.ask({ cmd: "getcfg" }));
     assert.deepEqual({ ...now, "messages-memory-used": 0 }, { ...was.settings, "messages-memory-used": 0 });
     const before = was.stats.length;
-    await until(async () => (await all(client, "getstats")).length > before, 10000);
+    await until(async () => (await all(client, "getstats")).length > before);
     checkTimes(await all(client, "getstats"), "stats");
   });
 });

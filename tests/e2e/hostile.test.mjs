@@ -6,7 +6,7 @@ import { existsSync, openSync, readFileSync, readdirSync, readSync, statSync, wr
 import net from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, root } from "./lib.mjs";
+import { Cluster, program } from "./lib.mjs";
 
 let cluster;
 before(async () => { cluster = await Cluster.up({ nodes: 1 }); }, { timeout: 60000 });
@@ -61,8 +61,7 @@ test("a log that is damaged in more than a body is refused with file and offset,
   closeSync(fd);
   const before = readFileSync(file);
   const names = readdirSync(dir);
-  const server = join(root, "build", "src", "server", "holdfastd");
-  const result = spawnSync(server, ["--config", join(cluster.dir, "node1", "holdfast.conf")], { encoding: "utf8", timeout: 15000 });
+  const result = spawnSync(program("server", "holdfastd"), ["--config", join(cluster.dir, "node1", "holdfast.conf")], { encoding: "utf8", timeout: 15000 });
   assert.equal(result.status, 1, result.stderr);
   assert.match(result.stderr, new RegExp(file.replaceAll("/", "\\/")));
   assert.match(result.stderr, /\.seg: at \d+: damaged record/);

@@ -1,6 +1,6 @@
 // What the end-to-end tests share: clusters of real processes and clients over the package ws.
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,9 +10,24 @@ import WebSocket from "ws";
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const script = join(root, "deploy", "local-cluster");
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+/** For what is not async: nothing else of this process goes on meanwhile. */
+export const sleepNow = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+// Deadlines tell a fault from a machine that is busy: nothing waits this long that goes well.
+export const REPLY_MS = 20000;
+const CONDITION_MS = 30000;
+// A node that gets no time for a second must not cost the others their leader in the middle of a test about something
+// else. A leader that is ended is followed at once all the same. Tests of a frozen one have the default, 1000.
+const CALM_ELECTION_MS = 4000;
+
+/** A program of the build: of HOLDFAST_BIN if that is set. folder: of its sources. */
+export function program(folder, name) {
+  const base = process.env.HOLDFAST_BIN ?? join(root, "build");
+  return [join(base, name), join(base, "src", folder, name)].find((path) => existsSync(path));
+}
 
 /** Waits until fn gives something true; its last error is thrown at the deadline. */
-export async function until(fn, ms = 15000, every = 50) {
+export async function until(fn, ms = CONDITION_MS, every = 50) {
   const end = Date.now() + ms;
   let last = new Error("the condition was not met");
   for (;;) {
@@ -27,6 +42,8 @@ export async function until(fn, ms = 15000, every = 50) {
   }
 }
 
+const PORTS = 60; // of a cluster
+
 async function isFree(port) {
   return new Promise((done) => {
     const server = net.createServer();
@@ -37,9 +54,9 @@ async function isFree(port) {
 
 async function freeBase() {
   for (let i = 0; i < 60; i++) {
-    const base = 31000 + Math.floor(Math.random() * 15) * 60;
+    const base = 31000 + Math.floor(Math.random() * 15) * PORTS;
     let free = true;
-    for (let p = base; p < base + 40 && free; p++) free = await isFree(p);
+    for (let p = base; p < base + PORTS && free; p++) free = await isFree(p);
     if (free) return base;
   }
   throw new Error("no free ports");
@@ -48,10 +65,18 @@ async function freeBase() {
 export class Cluster {
   static async up({ nodes = 3, set = {} } = {}) {
     const c = new Cluster();
-    c.dir = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
-    const args = ["up", "--nodes", String(nodes), "--dir", c.dir, "--base-port", String(await freeBase()), "--json"];
-    for (const [name, value] of Object.entries(set)) args.push("--set", `${name}=${value}`);
-    c.info = JSON.parse(execFileSync(script, args, { encoding: "utf8", timeout: 90000 }));
+    const settings = Object.entries({ "election-ms": CALM_ELECTION_MS, ...set }).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
+    for (let tries = 3; ; tries--) {
+      c.dir = mkdtempSync(join(tmpdir(), "holdfast-e2e-"));
+      const args = ["up", "--nodes", String(nodes), "--dir", c.dir, "--base-port", String(await freeBase()), "--json", ...settings];
+      try {
+        c.info = JSON.parse(execFileSync(script, args, { encoding: "utf8", timeout: 90000 }));
+        break;
+      } catch (error) {
+        rmSync(c.dir, { recursive: true, force: true });
+        if (tries === 1 || !/ in use/.test(error.stderr)) throw error; // else somebody was faster
+      }
+    }
     c.ca = readFileSync(c.info.ca);
     return c;
   }
@@ -75,17 +100,18 @@ export class Cluster {
     }
   }
 
+  /** Waits until there is a leader, another one than that. */
   async waitLeader(not = 0) {
     return until(() => {
       const id = this.leader();
       return id !== not && id;
-    }, 20000);
+    });
   }
 
   /** holdfastctl on one node's control socket: the parsed --json document. */
   ctl(id, ...args) {
     const socket = this.info.nodes.find((n) => n.id === id).socket;
-    return JSON.parse(execFileSync(join(root, "build", "src", "ctl", "holdfastctl"), ["--json", "--socket", socket, ...args], { encoding: "utf8", timeout: 30000 }));
+    return JSON.parse(execFileSync(program("ctl", "holdfastctl"), ["--json", "--socket", socket, ...args], { encoding: "utf8", timeout: 30000 }));
   }
 
   down() {
@@ -103,7 +129,7 @@ export class Cluster {
   /** A client that is logged in; node counts from 0. */
   async client(role, { node = 0, ...more } = {}) {
     const c = await Client.open(this.info.nodes[node].url, this.ca);
-    c.loginReply = await c.ask(this.login(role, more));
+    c.loginReply = await c.ask(this.login(role, more)).catch((error) => { c.drop(); throw error; }); // or it would be in the way of the next try
     if (c.loginReply.status !== "Success.") throw new Error(`login: ${JSON.stringify(c.loginReply)}`);
     return c;
   }
@@ -126,7 +152,7 @@ export class Client {
     const c = new Client();
     c.frames = [];
     c.waiting = [];
-    c.socket = new WebSocket(url, { ca, handshakeTimeout: 8000, ...options });
+    c.socket = new WebSocket(url, { ca, handshakeTimeout: REPLY_MS, ...options });
     c.closed = new Promise((done) => c.socket.on("close", (code) => { c.closeCode = code; c.wake(); done(code); }));
     c.socket.on("message", (data) => { c.frames.push(JSON.parse(String(data))); c.wake(); });
     await new Promise((done, fail) => {
@@ -141,7 +167,7 @@ export class Client {
     for (const done of this.waiting.splice(0)) done();
   }
 
-  async take(wanted, what, ms = 8000) {
+  async take(wanted, what, ms = REPLY_MS) {
     const end = Date.now() + ms;
     for (;;) {
       const i = this.frames.findIndex(wanted);

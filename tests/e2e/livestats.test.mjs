@@ -6,12 +6,13 @@ import { Cluster, sleep, until } from "./lib.mjs";
 import { Administrator, LONG_DELAY, Publisher, Subscriber } from "./livestats_load.mjs";
 
 const PAGE = 100;
+const SAVED_SECS = 60; // a session that nobody can resume, its id being lost, is gone after that
 
 let cluster;
 let publishers;
 let subscribers;
 let administrators;
-before(async () => { cluster = await Cluster.up({ nodes: 3, set: { "saved-session-timeout-secs": 60 } }); }, { timeout: 120000 });
+before(async () => { cluster = await Cluster.up({ nodes: 3, set: { "saved-session-timeout-secs": SAVED_SECS } }); }, { timeout: 120000 });
 after(() => cluster?.down());
 
 const admin = () => administrators[0].client;
@@ -59,7 +60,7 @@ async function count(saved) {
 
 /** Waits until what was on its way has arrived: the counters are the counted ones. */
 async function compare(t, what, saved = 0) {
-  const counters = await until(async () => { const now = await live(); assert.deepEqual(now, await count(saved)); return now; }, 8000, 100);
+  const counters = await until(async () => { const now = await live(); assert.deepEqual(now, await count(saved)); return now; }, (SAVED_SECS + 30) * 1000, 100);
   t.diagnostic(`${what}: ${Object.entries(counters).map(([name, value]) => `${name} ${value}`).join(", ")}`);
   return counters;
 }

@@ -44,7 +44,7 @@ class Actor {
       if (this.client?.closeCode !== undefined) this.client = null;
       this.client ??= await this.connect();
       return true;
-    }, 20000, 100);
+    }, 60000, 100);
   }
 
   /** Ends the work; the client stays connected. */
@@ -90,7 +90,7 @@ export class Subscriber extends Actor {
   }
 
   forget() {
-    Object.assign(this, { sessionid: "", mayBeGone: true, tries: 0 });
+    Object.assign(this, { sessionid: "", mayBeGone: true, tries: 0, story: "no reply was lost" });
   }
 
   /** Resumes its session, whatever it takes, and what it holds comes again; one that may not be there gets a while. */
@@ -99,9 +99,15 @@ export class Subscriber extends Actor {
     const client = await Client.open(this.cluster.info.nodes[this.node].url, this.cluster.ca);
     client.socket.on("message", () => this.sort(client));
     const resume = this.sessionid ? { sessionid: this.sessionid, replay: true } : {};
-    const reply = await client.ask(this.cluster.login("subscriber", { capacity: this.capacity, ...resume }));
+    const lost = (error) => { // it may have been resumed under a new id, which nobody knows now
+      this.mayBeGone = true;
+      this.story = error.message;
+      client.drop();
+      throw error;
+    };
+    const reply = await client.ask(this.cluster.login("subscriber", { capacity: this.capacity, ...resume })).catch(lost);
     if (reply.code === 109 && this.mayBeGone && ++this.tries > TRIES) this.forget();
-    if (reply.status !== "Success.") throw new Error(`login: ${JSON.stringify(reply)}`);
+    if (reply.status !== "Success.") throw new Error(`login: ${JSON.stringify(reply)}, try ${this.tries}, ${this.mayBeGone ? "may be gone" : "is there"}; ${this.story}`);
     Object.assign(this, { sessionid: reply.sessionid, tries: 0 });
     return client;
   }

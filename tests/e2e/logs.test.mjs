@@ -3,18 +3,17 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Cluster, Client, root, until } from "./lib.mjs";
+import { Cluster, Client, program, root, until } from "./lib.mjs";
 import { get, parseLogfmt, readLog } from "./ops.mjs";
 
 const clusters = [];
 after(() => { for (const c of clusters) c.down(); });
 
-const named = process.env.HOLDFAST_BIN;
-const server = (named ? [named, join(named, "src/server")] : [join(root, "build/src/server")]).map((p) => join(p, "holdfastd")).find((p) => existsSync(p));
+const server = program("server", "holdfastd");
 
 const documented = new Set([...readFileSync(join(root, "man/holdfastd.8"), "utf8").matchAll(/^\.It Li (.+)$/gm)].flatMap((m) => m[1].split(/[ ,]+/)));
 
@@ -62,7 +61,7 @@ async function scenario(cluster) {
 }
 
 async function upset(cluster) {
-  const leader = cluster.leader();
+  const leader = await cluster.waitLeader();
   cluster.run("kill", String(leader));
   await cluster.waitLeader(leader);
   cluster.run("start", String(leader));
@@ -102,7 +101,7 @@ test("a server that does not start says so in lines of the same form", () => {
   const run = (name, text) => {
     const file = join(cluster.dir, `${name}.conf`);
     writeFileSync(file, text);
-    const r = spawnSync(server, ["--config", file], { encoding: "utf8", timeout: 15000 });
+    const r = spawnSync(server, ["--config", file], { encoding: "utf8", timeout: 60000 });
     assert.equal(r.status, 1, name);
     return r.stderr.split("\n").slice(0, -1);
   };

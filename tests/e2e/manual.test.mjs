@@ -99,7 +99,7 @@ function start(name, options) {
 /** What one of the programs that end by themselves printed. */
 async function run(name, options) {
   const program = start(name, options);
-  await until(() => program.code !== undefined, 20000);
+  await until(() => program.code !== undefined, 60000);
   assert.deepEqual([program.code, program.err], [0, ""]);
   return program.out;
 }
@@ -119,7 +119,7 @@ test("the quick start, frame by frame", async () => {
       clients[who].send(fillIn(frame).replace("MESSAGE-ID", messageId));
       continue;
     }
-    const got = await until(() => terminals[who].shift(), 10000);
+    const got = await until(() => terminals[who].shift());
     for (const [i, id] of (frame.match(UUID) ?? []).entries()) {
       if (!ours.has(id)) ours.set(id, got.match(UUID)?.[i]);
     }
@@ -156,11 +156,11 @@ for (const name of ["subscriber.mjs", "subscriber.py"]) {
     const publisher = await cluster.publisher();
     await publisher.ask({ body: "before it came" });
     const program = start(name, { address: cluster.info.nodes[2].url });
-    await until(() => program.out.includes("\n"), 20000);
+    await until(() => program.out.includes("\n"), 60000);
     const bodies = ["one", "zwei ü", "three \"quoted\" \\ and\ttab"];
     for (const body of bodies) assert.equal((await publisher.ask({ body })).status, "Success.");
     const expected = ["before it came", ...bodies].map((body) => `Received: ${body}\n`).join("");
-    await until(() => program.out.length >= expected.length, 15000);
+    await until(() => program.out.length >= expected.length);
     assert.equal(program.out, expected);
     await until(async () => (await count()) === 0);
     assert.deepEqual([program.code, program.err], [undefined, ""], "it goes on listening");

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import net from "node:net";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Client, Cluster, root, until } from "./lib.mjs";
+import { Client, Cluster, program, until } from "./lib.mjs";
 
 let cluster, admin, publisher;
 before(async () => {
@@ -144,7 +143,7 @@ test("a message's history is told after a change of leader too", async () => {
   assert.equal(reply.status, "Success.");
   assert.equal(reply.place, "held");
   assert.deepEqual(reply.csv.split("\n").filter(Boolean).map((row) => row.split(",").slice(1, 3).join(" ").trim()), wanted);
-  const old = cluster.leader();
+  const old = await cluster.waitLeader();
   cluster.run("kill", String(old));
   await cluster.waitLeader(old);
   const other = cluster.info.nodes.find((n) => n.id !== old).id;
@@ -155,8 +154,8 @@ test("a message's history is told after a change of leader too", async () => {
   cluster.run("start", String(old));
   await cluster.waitLeader();
   const alive = cluster.info.nodes.findIndex((n) => n.id !== old);
-  admin = await cluster.admin({ node: alive });
-  publisher = await cluster.publisher({ node: alive });
+  admin = await until(() => cluster.admin({ node: alive }));
+  publisher = await until(() => cluster.publisher({ node: alive }));
 });
 
 test("an administrator redrives and purges, a record a request", async () => {
@@ -228,9 +227,8 @@ test("a cluster without a leader is told apart from a connection that broke", as
   const left = await cluster.waitLeader();
   for (const { id } of cluster.info.nodes) if (id !== left) cluster.run("kill", String(id));
   const { url } = cluster.info.nodes.find((n) => n.id === left);
-  const program = join(process.env.HOLDFAST_BIN ?? join(root, "build"), "src", "ctl", "holdfastctl");
   const env = { ...process.env, HOLDFAST_USERNAME: "x", HOLDFAST_PASSWORD: "x" };
-  const run = () => new Promise((done) => execFile(program, ["stats", "live", "--url", url, "--ca", cluster.info.ca], { env }, (error, out, err) => done({ code: error?.code ?? 0, err })));
+  const run = () => new Promise((done) => execFile(program("ctl", "holdfastctl"), ["stats", "live", "--url", url, "--ca", cluster.info.ca], { env }, (error, out, err) => done({ code: error?.code ?? 0, err })));
   const last = await until(async () => {
     const r = await run();
     return ![6, 8].includes(r.code) && r; // it leads still, or has just given up

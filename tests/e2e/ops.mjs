@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
+import { sleepNow, until } from "./lib.mjs";
 
 /** One request on a connection of its own: {status, headers, text}. */
 export async function get(url, { method = "GET", headers = {}, timeout = 15000 } = {}) {
@@ -74,8 +75,9 @@ export function parseMetrics(text) {
   return families;
 }
 
+/** The metrics of a node, now. A core that is busy for a second is told with 503: that is asked again. */
 export async function scrape(node) {
-  const page = await get(`${node.http}/metrics`);
+  const page = await until(async () => { const now = await get(`${node.http}/metrics`); return now.status !== 503 && now; });
   assert.equal(page.status, 200, page.text);
   assert.equal(page.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
   return parseMetrics(page.text);
@@ -157,7 +159,13 @@ export function parseLogfmt(line) {
 
 /** All lines of a node's log as objects; every one has to be a line of the given format. */
 export function readLog(node, format = "logfmt") {
-  const text = readFileSync(join(node.dir, "log"), "utf8");
+  const read = () => readFileSync(join(node.dir, "log"), "utf8");
+  let text = read();
+  // A line that is being written is seen in parts.
+  for (let tries = 0; tries < 100 && text !== "" && !text.endsWith("\n"); tries++) {
+    sleepNow(20);
+    text = read();
+  }
   assert.ok(text === "" || text.endsWith("\n"), "the last line ends");
   return text.split("\n").slice(0, -1).map((line) => {
     const fields = format === "json" ? JSON.parse(line) : parseLogfmt(line);

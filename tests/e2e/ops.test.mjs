@@ -21,9 +21,12 @@ after(() => cluster?.down());
 
 const publish = (c, body, durability = 1) => c.ask({ body, durability });
 
+/** The metrics of a node, as soon as they are what is wanted: what a node knows, and what was agreed, takes its way to it. */
+const scrapeUntil = (node, isWanted) => until(async () => { const m = await scrape(node); return isWanted(m) && m; });
+
 test("every node answers, with its role", async () => {
   for (const node of cluster.info.nodes) {
-    const m = await scrape(node);
+    const m = await scrapeUntil(node, (now) => value(now, "holdfast_ready") === 1 && value(now, "holdfast_queues") === 1);
     const role = node.id === leader.id ? "leader" : "follower";
     for (const name of ["leader", "follower", "candidate", "stopped"])
       assert.equal(value(m, "holdfast_raft_role", { role: name }), Number(name === role));
@@ -97,7 +100,7 @@ test("messages, clients and refusals are counted where they are", async () => {
   assert.equal(count(m, "holdfast_queue_returned_total"), 3);
   assert.equal(count(m, "holdfast_queue_redelivered_total"), 3);
   assert.equal(count(m, "holdfast_queue_delivered_total", { type: "distribute" }), 8);
-  assert.ok(value(m, "holdfast_connections_closed_total", { code: "1000" }) >= 1, "the logout");
+  await scrapeUntil(leader, (now) => value(now, "holdfast_connections_closed_total", { code: "1000" }) >= 1); // the logout
   assert.ok(value(m, "holdfast_raft_commit_latency_seconds_count") > 0);
   assert.ok(value(m, "holdfast_disk_sync_latency_seconds_count") > 0, "one message had durability 2");
   for (const c of [publisher, copyist, second]) await c.drop();
@@ -108,7 +111,8 @@ test("a follower has the state, and says so in no gauge of a queue", async () =>
   assert.equal(value(m, "holdfast_queue_messages", { queue: "demo", state: "waiting" }), undefined);
   assert.equal(value(m, "holdfast_queues"), 1);
   assert.equal(value(m, "holdfast_raft_peer_lag_entries", { peer: String(leader.id) }), undefined);
-  assert.equal(value(await scrape(leader), "holdfast_raft_peer_lag_entries", { peer: String(follower.id) }), 0);
+  // An entry may be on its way: the time of the cluster is one.
+  await scrapeUntil(leader, (now) => value(now, "holdfast_raft_peer_lag_entries", { peer: String(follower.id) }) === 0);
 });
 
 test("alert rules and the dashboard use what is there, and as what it is", async () => {
@@ -193,6 +197,8 @@ test("a GiB to the ops port is refused and costs nothing", async () => {
   assert.equal((await get(`${follower.http}/livez`)).status, 200);
 });
 
+const IDLE_SECS = 5; // an ops connection that says nothing more is cut off
+
 test("500 connections that stay open stop neither scrapes nor messages", async () => {
   const port = Number(new URL(leader.http).port);
   const open = Array.from({ length: 500 }, () => {
@@ -210,7 +216,7 @@ test("500 connections that stay open stop neither scrapes nor messages", async (
       assert.equal((await publish(publisher, "x", 0)).status, "Success.");
       slowest = Math.max(slowest, performance.now() - from);
     }
-    assert.ok(slowest < 3000, `${slowest} ms`);
+    assert.ok(slowest < IDLE_SECS * 1000, `${slowest} ms: it waited until the others were cut off`);
     assert.ok(value(await scrape(leader), "process_open_fds") < 250);
   } finally {
     for (const s of open) s.destroy();
@@ -243,16 +249,18 @@ test("without a majority a node lives and is not ready, and says why", async () 
     return page.status === 503 && page;
   });
   assert.match(r.text, /^[^\n]+\n$/);
+  const m = await scrapeUntil(follower, (now) => others.every((node) => value(now, "holdfast_raft_peer_up", { peer: String(node.id) }) === 0));
   assert.equal((await get(`${follower.http}/livez`)).status, 200);
   assert.equal((await get(`${follower.http}/startupz`)).status, 200);
-  const m = await scrape(follower);
   assert.equal(value(m, "holdfast_ready"), 0);
-  for (const node of others) assert.equal(value(m, "holdfast_raft_peer_up", { peer: String(node.id) }), 0);
-  const status = JSON.parse((await get(`${follower.http}/status`)).text);
-  assert.equal(status.ready, false);
-  assert.equal(`${status.not_ready}\n`, r.text);
+  await until(async () => { // two pages, and the reason may be another one from one to the next
+    const { text } = await get(`${follower.http}/readyz`);
+    const status = JSON.parse((await get(`${follower.http}/status`)).text);
+    assert.equal(status.ready, false);
+    assert.equal(`${status.not_ready}\n`, text);
+    return true;
+  });
   for (const node of others) cluster.run("start", String(node.id));
   await until(async () => (await get(`${follower.http}/readyz`)).status === 200, 30000);
-  const after = await scrape(follower);
-  assert.ok(value(after, "holdfast_raft_leader_changes_total") >= 1);
+  await scrapeUntil(follower, (now) => value(now, "holdfast_raft_leader_changes_total") >= 1);
 });

@@ -146,7 +146,7 @@ describe("publishing", { concurrency: true }, () => {
       await p.closed;
       await s.closed;
       await until(async () => (await desk.list()).length === 3);
-      assert.deepEqual(await desk.list("getdlqmsgs"), [held]);
+      await until(async () => { assert.deepEqual(await desk.list("getdlqmsgs"), [held]); return true; });
       // Requests and the end of the stream in one read.
       for (const [i, { url }] of cluster.info.nodes.entries()) {
         const raw = await Raw.open({ url }, cluster.ca);
@@ -156,7 +156,7 @@ describe("publishing", { concurrency: true }, () => {
         await until(async () => (await desk.list()).length === 6 + 3 * i);
         raw.destroy();
       }
-      await desk.logout(await desk.resume(s.sessionid));
+      await desk.logout(await until(() => desk.resume(s.sessionid)));
     });
 
     it("a message in the login: the publish's reply, and then a publisher as any other", async (desk) => {
@@ -225,18 +225,18 @@ describe("publishing", { concurrency: true }, () => {
       const p = await desk.publisher();
       const s = await desk.subscriber(100);
       const begin = Date.now();
-      p.burst(...["a", "b", "c", "d"].map((body, i) => ({ body, delay: 2, durability: [1, 0, 2, 1][i] })), { body: "one", delay: 1 }, { body: "now" });
+      p.burst(...["a", "b", "c", "d"].map((body, i) => ({ body, delay: 6, durability: [1, 0, 2, 1][i] })), { body: "one", delay: 4 }, { body: "now" }); // delays that a busy machine does not eat up
       const ids = (await p.replies(6)).map((r) => r.id);
       assert.equal((await s.message()).body, "now");
       await s.hasNothing();
       const { delayed, messages, unacknowledged } = await desk.stats();
       assert.deepEqual({ delayed, messages, unacknowledged }, { delayed: 5, messages: 6, unacknowledged: 1 });
       assert.equal((await s.message()).body, "one");
-      assert.ok(Date.now() - begin >= 990);
+      assert.ok(Date.now() - begin >= 3990);
       const late = await s.messages(4);
-      assert.ok(Date.now() - begin >= 1990 && Date.now() - begin < 4000);
+      assert.ok(Date.now() - begin >= 5990 && Date.now() - begin < 12000);
       assert.deepEqual(late.map((m) => [m.body, m.id]), ["a", "b", "c", "d"].map((body, i) => [body, ids[i]]));
-      assert.ok(late.every((m) => m.recdat <= begin / 1000 + 1), "received when it was published, not when it was due");
+      assert.ok(late.every((m) => m.recdat <= begin / 1000 + 3), "received when it was published, not when it was due");
     });
 
     it("a delayed message waits for a subscriber when nobody has room, behind what waited before", async (desk) => {
@@ -244,7 +244,7 @@ describe("publishing", { concurrency: true }, () => {
       const s = await desk.subscriber(1);
       const first = await desk.publish(p, "first");
       await s.message();
-      const delayed = await desk.publish(p, "delayed", { delay: 1 });
+      const delayed = await desk.publish(p, "delayed", { delay: 3 });
       const second = await desk.publish(p, "second");
       await until(async () => (await desk.stats()).delayed === 0);
       const third = await desk.publish(p, "third");
@@ -272,10 +272,10 @@ describe("publishing", { concurrency: true }, () => {
       await n.ask({ logout: true });
       await cluster.command("kill", String(leader));
       const other = await cluster.waitLeader(leader);
-      let s = await until(() => cluster.subscriber(100, { node: other - 1 }), 20000);
+      let s = await until(() => cluster.subscriber(100, { node: other - 1 }));
       const arrive = async (count) => {
         for (let i = 0; i < count; i++) {
-          const m = await s.message(20000);
+          const m = await s.message();
           assert.ok(Date.now() >= due.get(m.id) - 20, `${m.body} is ${due.get(m.id) - Date.now()} ms early`);
           due.delete(m.id);
           succeeds(await s.ask({ id: m.id, ack: 1 }));
@@ -288,7 +288,7 @@ describe("publishing", { concurrency: true }, () => {
       const lost = [...due.keys()].at(-3);
       for (const { id } of cluster.info.nodes) if (id !== leader) await cluster.command("kill", String(id));
       for (const { id } of cluster.info.nodes) await cluster.command("start", String(id));
-      s = await until(() => cluster.subscriber(100), 30000);
+      s = await until(() => cluster.subscriber(100));
       await arrive(4);
       assert.deepEqual([...due.values()].filter((at) => at > 0 && at < begin + 3600000), []);
       assert.ok(due.delete(lost), "durability 0 is gone with the cluster");

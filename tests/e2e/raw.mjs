@@ -4,7 +4,7 @@ import net from "node:net";
 import tls from "node:tls";
 import { randomBytes } from "node:crypto";
 import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
-import { sleep } from "./lib.mjs";
+import { REPLY_MS, sleep } from "./lib.mjs";
 
 const TAIL = Buffer.from([0, 0, 0xff, 0xff]);
 
@@ -93,7 +93,7 @@ export class Wire {
   }
 
   /** Waits until the condition holds. */
-  async until(condition, what, ms = 8000) {
+  async until(condition, what, ms = REPLY_MS) {
     const end = Date.now() + ms;
     while (!condition()) {
       const left = end - Date.now();

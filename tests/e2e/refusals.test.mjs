@@ -4,20 +4,20 @@ import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, root, until } from "./lib.mjs";
+import { Cluster, program, until } from "./lib.mjs";
 
 let cluster;
 before(async () => { cluster = await Cluster.up({ nodes: 1 }); }, { timeout: 60000 });
 after(() => cluster?.down());
 
-const server = join(root, "build", "src", "server", "holdfastd");
+const server = program("server", "holdfastd");
 const config = () => readFileSync(join(cluster.dir, "node1", "holdfast.conf"), "utf8");
 
 /** Starts holdfastd with a changed config; gives what it printed. */
 function start(name, change, ...options) {
   const file = join(cluster.dir, `${name}.conf`);
   writeFileSync(file, change(config()), { mode: 0o600 });
-  const result = spawnSync(server, ["--config", file, ...options], { encoding: "utf8", timeout: 15000 });
+  const result = spawnSync(server, ["--config", file, ...options], { encoding: "utf8", timeout: 60000 });
   return { ...result, file };
 }
 const replace = (key, value) => (text) => text.replace(new RegExp(`^${key} *=.*$`, "m"), `${key} = ${value}`);
@@ -111,7 +111,7 @@ test("a certificate that does not match its key is named", () => {
 });
 
 test("a stop while queues are being made ends in order", async () => {
-  const ctl = join(root, "build", "src", "ctl", "holdfastctl");
+  const ctl = program("ctl", "holdfastctl");
   const { socket } = cluster.info.nodes[0];
   cluster.run("stop", "1");
   const node = spawn(server, ["--config", join(cluster.dir, "node1", "holdfast.conf")], { stdio: ["ignore", "ignore", "ignore"] });
@@ -120,7 +120,7 @@ test("a stop while queues are being made ends in order", async () => {
   // Their logins take a second of scrypt in the pool: the signal comes before they are made.
   const asking = ["a", "b", "c", "d"].map((name) => spawn(ctl, ["--socket", socket, "queue", "create", name], { stdio: "ignore" }));
   const answered = asking.map((child) => new Promise((done) => child.on("exit", done)));
-  await until(() => readdirSync(`/proc/${node.pid}/task`).some((id) => readFileSync(`/proc/${node.pid}/task/${id}/stat`, "utf8").includes(") R ")), 2000, 5);
+  await until(() => readdirSync(`/proc/${node.pid}/task`).some((id) => readFileSync(`/proc/${node.pid}/task/${id}/stat`, "utf8").includes(") R ")), undefined, 5);
   node.kill("SIGTERM");
   assert.deepEqual(await ended, { code: 0, signal: null });
   await Promise.all(answered);

@@ -326,7 +326,7 @@ it("what is not JSON gets 100 and ends the connection without a code; it is a dr
   await first.drop();
   ({ sessionid } = first);
   for (const value of ["Hello", "", "{", `{"id":"${id}","ack":1}}`, `{"id":"${id}","ack":1,"ack":1}`, "\ufeff{}", "'x'", Buffer.from(`{"id":"${id}","ack":1}`), Buffer.alloc(0)]) {
-    const s = await until(() => desk.resume(sessionid, { replay: true }), 5000);
+    const s = await until(() => desk.resume(sessionid, { replay: true }));
     assert.equal((await s.message()).id, id);
     s.burst(value, { id, ack: 1 });
     refused(await s.reply(), 100);
@@ -334,7 +334,7 @@ it("what is not JSON gets 100 and ends the connection without a code; it is a dr
     assert.deepEqual(s.frames, []);
     ({ sessionid } = s);
   }
-  const s = await until(() => desk.resume(sessionid), 5000);
+  const s = await until(() => desk.resume(sessionid));
   await s.hasNothing();
   await desk.ack(s, id);
 });
