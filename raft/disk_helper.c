@@ -183,7 +183,7 @@ wait_for_mail(struct helper *h)
 {
     uint64_t wait_ms = atomic_load(&h->d->is_full) ? FULL_LOOK_MS : LOOK_MS;
     if (h->first == NULL)
-        disk_wait_bell(&h->d->helper, is_failed(h) ? 0 : wait_ms);
+        (void)disk_wait_bell(&h->d->helper, is_failed(h) ? 0 : wait_ms);
 }
 
 static void

@@ -52,6 +52,8 @@ struct disk_job {
     uint64_t position; /* after it */
     uint64_t number;   /* of the last record */
     uint64_t bytes;
+    uint64_t micros;   /* SYNCED: how long it took */
+    bool has_unsynced; /* APPEND: an entry that counts as soon as it is written */
     int fd;
     bool is_incoming; /* images: the incoming one, else the local one */
     uint64_t generation;
@@ -87,8 +89,8 @@ struct disk_done {
 struct disk_job *disk_job_new(enum disk_job_kind kind, uint32_t count);
 void disk_job_free(struct disk_job *job);
 void disk_post(struct disk_thread *t, struct disk_job *job);
-/* Until it has mail, or wait_ms have passed (0: no bound). */
-void disk_wait_bell(struct disk_thread *t, uint64_t wait_ms);
+/* Until it has mail: true. Or, if wait_ms is not 0, so long: false. */
+bool disk_wait_bell(struct disk_thread *t, uint64_t wait_ms);
 void disk_report(struct disk *d, struct disk_done *done);
 struct disk_done *disk_done_new(enum disk_done_kind kind);
 void disk_report_failure(struct disk *d, const char *what, int error);

@@ -102,6 +102,7 @@ post_append(struct disk *d, const struct rlog_entry *entries, uint32_t count)
         struct disk_record *r = &job->records[i];
         struct disk_place place = {segment->number, (uint32_t)d->offset, e->size};
         d->position++;
+        job->has_unsynced = job->has_unsynced || !e->is_sync;
         struct record_head head = {
             .size = e->size,
             .crc = e->crc,

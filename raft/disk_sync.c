@@ -73,6 +73,7 @@ sync_one(struct disk *d, struct disk_job *job)
     disk_report(d, done);
     struct disk_job *back = disk_job_new(JOB_SYNCED, 0);
     back->position = job->position;
+    back->micros = micros;
     disk_post(&d->writer, back);
 }
 

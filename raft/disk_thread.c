@@ -44,14 +44,14 @@ disk_post(struct disk_thread *t, struct disk_job *job)
         sem_post(&t->bell);
 }
 
-void
+bool
 disk_wait_bell(struct disk_thread *t, uint64_t wait_ms)
 {
     struct timespec until;
     if (wait_ms == 0) {
         while (sem_wait(&t->bell) != 0)
             assert(errno == EINTR);
-        return;
+        return true;
     }
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)(wait_ms / 1000);
@@ -60,8 +60,10 @@ disk_wait_bell(struct disk_thread *t, uint64_t wait_ms)
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
-    if (sem_clockwait(&t->bell, CLOCK_MONOTONIC, &until) != 0)
-        assert(errno == EINTR || errno == ETIMEDOUT);
+    if (sem_clockwait(&t->bell, CLOCK_MONOTONIC, &until) == 0)
+        return true;
+    assert(errno == EINTR || errno == ETIMEDOUT);
+    return false;
 }
 
 struct disk_done *

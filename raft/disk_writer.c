@@ -3,10 +3,11 @@
  * Whatever waits is gathered: one writev for all appends that follow each other in a
  * segment. What arrives meanwhile is gathered next. A sync is done by a thread of its
  * own, one at a time, so that what only needs to be written goes on during it; the next
- * one covers all that was written meanwhile. After the first failure nothing is written
- * any more. Only when there is no room does a write wait where it is until there is: a
- * segment has its room from the start, unless the file system cannot allocate or a
- * record is larger than a segment. */
+ * one covers all that was written meanwhile. When entries come one by one and all are
+ * to be synced, this thread does it itself: two threads less to wake for each. After
+ * the first failure nothing is written any more. Only when there is no room does a
+ * write wait where it is until there is: a segment has its room from the start, unless
+ * the file system cannot allocate or a record is larger than a segment. */
 #include "raft/disk_int.h"
 
 #include "base/mem.h"
@@ -22,6 +23,11 @@
 #define GATHER_MAX     1024 /* IOV_MAX */
 #define GATHER_BYTES   (4u << 20)
 #define STUCK_RETRY_MS 100
+#define MARK_AFTER_MS  20 /* of idleness */
+/* Syncs are done here while none took longer, and nothing came for a while that need
+ * only be written and would wait for one. */
+#define OWN_SYNC_US    2000
+#define ALL_SYNCED_US  100000
 
 struct writer {
     struct disk *d;
@@ -44,8 +50,12 @@ struct writer {
     uint64_t number;
     uint64_t written;
     uint64_t synced;
-    uint64_t wanted; /* a sync up to here was asked for */
-    bool is_syncing; /* the syncer has one */
+    uint64_t wanted;         /* a sync up to here was asked for */
+    uint64_t sync_us;        /* how long the last one took */
+    uint64_t unsynced_at_us; /* when an entry came that need only be written */
+    uint32_t appends;        /* jobs since the last sync was begun */
+    bool is_awaited;         /* gathered: such an entry */
+    bool is_syncing;         /* the syncer has one */
     bool is_mark_due;
     bool is_quitting;
 };
@@ -113,7 +123,9 @@ flush(struct writer *w)
     w->gathered = NULL;
     if (!is_failed(w) && w->position > w->written) {
         w->written = w->position;
-        report(w, DONE_WRITTEN, w->written, 0);
+        if (w->is_awaited)
+            report(w, DONE_WRITTEN, w->written, 0);
+        w->is_awaited = false;
     }
     return true;
 }
@@ -155,24 +167,43 @@ append(struct writer *w, struct disk_job *job)
     w->offset = job->offset + job->bytes;
     w->position = job->position;
     w->number = job->number;
+    w->appends++;
+    if (job->has_unsynced) {
+        w->is_awaited = true;
+        w->unsynced_at_us = disk_micros_now();
+    }
     job->mail.next = (struct mail *)w->gathered;
     w->gathered = job;
     return true;
 }
 
-/* Here and now: before another segment, and at the end. */
+/* Here and now. */
 static void
 sync_segment(struct writer *w)
 {
-    uint64_t micros;
     if (is_failed(w) || w->fd < 0 || w->synced >= w->written)
         return;
-    if (disk_timed_sync(w->d, DISK_BUSY_WRITER, w->fd, &micros) != 0) {
+    w->appends = 0;
+    if (disk_timed_sync(w->d, DISK_BUSY_WRITER, w->fd, &w->sync_us) != 0) {
         fail(w, "syncing the log");
         return;
     }
     w->synced = w->written;
-    report(w, DONE_SYNCED, w->synced, micros);
+    w->is_mark_due = true;
+    report(w, DONE_SYNCED, w->synced, w->sync_us);
+}
+
+static bool
+has_mail(const struct writer *w)
+{
+    return atomic_load(&w->d->writer.box.top) != NULL;
+}
+
+static bool
+is_own_sync_best(const struct writer *w)
+{
+    return w->appends <= 1 && w->sync_us <= OWN_SYNC_US && !w->is_syncing &&
+           !has_mail(w) && disk_micros_now() - w->unsynced_at_us > ALL_SYNCED_US;
 }
 
 static void
@@ -189,6 +220,7 @@ ask_syncer(struct writer *w)
         return;
     }
     w->is_syncing = true;
+    w->appends = 0;
     disk_post(&w->d->syncer, job);
 }
 
@@ -359,6 +391,7 @@ take_mail(struct writer *w)
         if (job->kind == JOB_SYNCED) {
             w->is_syncing = false;
             w->is_mark_due = true;
+            w->sync_us = job->micros;
             if (job->position > w->synced)
                 w->synced = job->position;
             disk_job_free(job);
@@ -395,7 +428,7 @@ skip_to_install(struct writer *w)
 }
 
 static void
-run_waiting(struct writer *w)
+run_waiting(struct writer *w, bool is_idle)
 {
     while (w->first != NULL) {
         struct disk_job *job = w->first;
@@ -411,12 +444,12 @@ run_waiting(struct writer *w)
     }
     if (!flush(w))
         return;
-    if (w->is_quitting && w->wanted > w->synced)
+    if (w->wanted > w->synced && (w->is_quitting || is_own_sync_best(w)))
         sync_segment(w);
     else if (w->wanted > w->synced)
         ask_syncer(w);
-    if (w->is_mark_due && w->first == NULL &&
-        atomic_load(&w->d->writer.box.top) == NULL) {
+    if (w->is_mark_due && (is_idle || w->is_quitting) && w->first == NULL &&
+        !has_mail(w)) {
         w->is_mark_due = false;
         write_mark(w);
     }
@@ -430,9 +463,12 @@ disk_writer_run(void *ctx)
     w->last = &w->first;
     w->fd = -1;
     while (!w->is_quitting) {
-        disk_wait_bell(&w->d->writer, w->is_stuck ? STUCK_RETRY_MS : 0);
+        uint64_t wait_ms = w->is_stuck ? STUCK_RETRY_MS : 0;
+        if (w->is_mark_due && !w->is_stuck)
+            wait_ms = MARK_AFTER_MS;
+        bool is_rung = disk_wait_bell(&w->d->writer, wait_ms);
         take_mail(w);
-        run_waiting(w);
+        run_waiting(w, !is_rung);
     }
     struct disk_job *next;
     for (struct disk_job *job = w->first; job != NULL; job = next) {
