@@ -2,6 +2,7 @@
 #include "cluster/pump.h"
 
 #define SCRATCH_BYTES (16u << 10) /* one TLS record */
+#define LITTLE_BYTES  (8u << 10)  /* far less than one read of the socket takes */
 
 enum status
 pump_out(struct pump *p, SSL *ssl, struct outq *out, bool *ret_is_blocked)
@@ -78,6 +79,9 @@ pump_in(struct pump *p, SSL *ssl, struct intake *in, pump_frame_cb *cb, void *ct
         status = take(in, slice_of(scratch, is_direct ? 0 : count), cb, ctx);
         if (status != ST_OK)
             return status == ST_CLOSED ? ST_OK : status;
+        /* So little was in the socket that it is empty now; to ask costs a call. */
+        if (done < LITTLE_BYTES && !cluster_tls_has_more(ssl))
+            return ST_AGAIN;
     }
     return ST_OK;
 }

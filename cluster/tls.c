@@ -277,6 +277,12 @@ cluster_tls_read(SSL *ssl, uint8_t *out, size_t size, size_t *ret_size)
     return judge(ssl, SSL_read_ex(ssl, out, size, ret_size));
 }
 
+bool
+cluster_tls_has_more(const SSL *ssl)
+{
+    return SSL_has_pending(ssl) != 0;
+}
+
 enum status
 cluster_tls_write(SSL *ssl, struct slice bytes, size_t *ret_size)
 {

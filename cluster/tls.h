@@ -52,6 +52,8 @@ enum status cluster_tls_session(const struct tls *t,
 enum status cluster_tls_handshake(SSL *ssl) MUST_USE;
 enum status
 cluster_tls_read(SSL *ssl, uint8_t *out, size_t size, size_t *ret_size) MUST_USE;
+/* Bytes from the socket that were not given out yet. */
+bool cluster_tls_has_more(const SSL *ssl);
 enum status cluster_tls_write(SSL *ssl, struct slice bytes, size_t *ret_size) MUST_USE;
 bool cluster_tls_wants_write(const SSL *ssl);
 /* Changes our sending key before the next write; no write may be half done. */

@@ -22,7 +22,8 @@
 
 #define READS_A_TURN    4 /* of WORKER_BUFFER_BYTES at most */
 #define RECORD_BYTES    16384
-#define REQUEST_CHARGE  256 /* beside its bytes: what a request occupies */
+#define LITTLE_BYTES    8192 /* far less than one read of the socket takes */
+#define REQUEST_CHARGE  256  /* beside its bytes: what a request occupies */
 #define REPLY_SMALL     128
 #define REPLY_ROW       96    /* of a list */
 #define REPLY_DAY       32768 /* of history */
@@ -302,11 +303,12 @@ fill(struct conn *c, bool *ret_is_empty, const char **ret_end)
     size_t size = 0;
     while (size + RECORD_BYTES <= WORKER_BUFFER_BYTES) {
         size_t got = read_record(c, c->worker->buffer + size, RECORD_BYTES, ret_end);
-        if (got == 0) {
+        size += got;
+        /* So little was in the socket that it is empty now; to ask costs a call. */
+        if (got == 0 || (size < LITTLE_BYTES && SSL_has_pending(c->ssl) == 0)) {
             *ret_is_empty = true;
             return size;
         }
-        size += got;
     }
     *ret_is_empty = false;
     return size;
