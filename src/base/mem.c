@@ -53,10 +53,22 @@ at_least_one(size_t size_bytes)
     return size_bytes == 0 ? 1 : size_bytes;
 }
 
+/* Where there is no room for a large step (RLIMIT_DATA, strict overcommit) there may be
+ * for what is asked for. */
+static void *
+allocate(size_t size_bytes)
+{
+    void *p = malloc(at_least_one(size_bytes));
+    if (p != NULL || heap_seen == 0)
+        return p;
+    mem_load_end();
+    return malloc(at_least_one(size_bytes));
+}
+
 void *
 mem_alloc(size_t size_bytes)
 {
-    void *p = malloc(at_least_one(size_bytes));
+    void *p = allocate(size_bytes);
     if (p == NULL)
         die(size_bytes);
     return p;
@@ -83,7 +95,7 @@ mem_realloc(void *old, size_t size_bytes)
 void *
 mem_try_alloc(size_t size_bytes)
 {
-    return must_fail() ? NULL : malloc(at_least_one(size_bytes));
+    return must_fail() ? NULL : allocate(size_bytes);
 }
 
 void *

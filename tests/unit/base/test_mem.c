@@ -4,6 +4,8 @@
 #include "suites.h"
 
 #include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -98,6 +100,23 @@ START_TEST(a_size_that_overflows_is_no_memory)
     ck_assert_ptr_null(mem_try_alloc(too_much));
 }
 END_TEST
+/* The heap's large steps do not fit, what is asked for does. */
+START_TEST(loading_does_with_less_where_there_is_a_limit)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_DATA, &limit), 0);
+    limit.rlim_cur = 64 << 20;
+    ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
+    mem_load_begin();
+    for (int i = 0; i < 16; i++) {
+        void *p = i % 2 == 0 ? mem_alloc(1 << 20) : mem_try_alloc(1 << 20);
+        ck_assert_ptr_nonnull(p);
+        memset(p, 1, 1 << 20);
+        mem_load_step();
+    }
+    mem_load_end();
+}
+END_TEST
 #endif
 
 Suite *
@@ -113,6 +132,7 @@ suite_mem(void)
     TCase *limits = tcase_create("mem limits");
     tcase_add_test_raise_signal(limits, no_memory_stops_the_process, SIGABRT);
     tcase_add_test(limits, a_size_that_overflows_is_no_memory);
+    tcase_add_test(limits, loading_does_with_less_where_there_is_a_limit);
     suite_add_tcase(suite, limits);
 #endif
     return suite;
