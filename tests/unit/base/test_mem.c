@@ -100,6 +100,7 @@ START_TEST(a_size_that_overflows_is_no_memory)
     ck_assert_ptr_null(mem_try_alloc(too_much));
 }
 END_TEST
+
 /* The heap's large steps do not fit, what is asked for does. */
 START_TEST(loading_does_with_less_where_there_is_a_limit)
 {
