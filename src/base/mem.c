@@ -54,15 +54,39 @@ at_least_one(size_t size_bytes)
 }
 
 /* Where there is no room for a large step (RLIMIT_DATA, strict overcommit) there may be
- * for what is asked for. */
+ * for what is asked for: true, try again. */
+static bool
+gives_up_steps(void)
+{
+    if (heap_seen == 0)
+        return false;
+    mem_load_end();
+    return true;
+}
+
 static void *
 allocate(size_t size_bytes)
 {
-    void *p = malloc(at_least_one(size_bytes));
-    if (p != NULL || heap_seen == 0)
-        return p;
-    mem_load_end();
-    return malloc(at_least_one(size_bytes));
+    size_t size = at_least_one(size_bytes);
+    void *p = malloc(size);
+    return p == NULL && gives_up_steps() ? malloc(size) : p;
+}
+
+static void *
+allocate_zeros(size_t count, size_t size_bytes)
+{
+    size_t n = at_least_one(count);
+    size_t size = at_least_one(size_bytes);
+    void *p = calloc(n, size);
+    return p == NULL && gives_up_steps() ? calloc(n, size) : p;
+}
+
+static void *
+reallocate(void *old, size_t size_bytes)
+{
+    size_t size = at_least_one(size_bytes);
+    void *p = realloc(old, size);
+    return p == NULL && gives_up_steps() ? realloc(old, size) : p;
 }
 
 void *
@@ -77,7 +101,7 @@ mem_alloc(size_t size_bytes)
 void *
 mem_calloc(size_t count, size_t size_bytes)
 {
-    void *p = calloc(at_least_one(count), at_least_one(size_bytes));
+    void *p = allocate_zeros(count, size_bytes);
     if (p == NULL)
         die(size_bytes);
     return p;
@@ -86,7 +110,7 @@ mem_calloc(size_t count, size_t size_bytes)
 void *
 mem_realloc(void *old, size_t size_bytes)
 {
-    void *p = realloc(old, at_least_one(size_bytes));
+    void *p = reallocate(old, size_bytes);
     if (p == NULL)
         die(size_bytes);
     return p;
@@ -101,13 +125,13 @@ mem_try_alloc(size_t size_bytes)
 void *
 mem_try_calloc(size_t count, size_t size_bytes)
 {
-    return must_fail() ? NULL : calloc(at_least_one(count), at_least_one(size_bytes));
+    return must_fail() ? NULL : allocate_zeros(count, size_bytes);
 }
 
 void *
 mem_try_realloc(void *old, size_t size_bytes)
 {
-    return must_fail() ? NULL : realloc(old, at_least_one(size_bytes));
+    return must_fail() ? NULL : reallocate(old, size_bytes);
 }
 
 void

@@ -139,41 +139,26 @@ batch_begin_now(struct broker *b, bool is_sync)
     return begin(b, is_sync, must_close);
 }
 
-static void
-add(struct broker *b, struct part *part, const struct record *record)
+void
+batch_add(struct broker *b, struct part *part, const struct record *record)
 {
-    struct bytes *bytes = &b->batches.bytes;
+    struct batches *s = &b->batches;
+    struct flight *flight = batch_flight(s, s->open);
+    struct bytes *bytes = &s->bytes;
     assert(bytes->size >= RECORD_HEADER_BYTES); /* begun */
     size_t before = bytes->size;
     entry_add(bytes, record);
     assert(bytes->size <= LIMIT_ENTRY_BYTES);
     if (part != NULL)
         part->written += bytes->size - before;
-}
-
-void
-batch_add(struct broker *b, struct part *part, const struct record *record)
-{
-    struct batches *s = &b->batches;
-    struct flight *flight = batch_flight(s, s->open);
-    add(b, part, record);
+    if (record->type == RECORD_ACK || record->type == RECORD_NACK)
+        return;
     flight->is_urgent = true;
     if (flight->is_sync)
         s->company_ms = b->clock.mono_ms;
 }
 
 /* A whole struct record is large; only what its type reads is set. */
-static void
-set_message(struct record *record,
-            const struct part *part,
-            enum record_type type,
-            const struct record_message *fields)
-{
-    record->type = type;
-    record->queue = part->queue->number;
-    record->message = *fields;
-}
-
 void
 batch_add_message(struct broker *b,
                   struct part *part,
@@ -181,19 +166,10 @@ batch_add_message(struct broker *b,
                   const struct record_message *fields)
 {
     struct record record;
-    set_message(&record, part, type, fields);
+    record.type = type;
+    record.queue = part->queue->number;
+    record.message = *fields;
     batch_add(b, part, &record);
-}
-
-void
-batch_add_patient(struct broker *b,
-                  struct part *part,
-                  enum record_type type,
-                  const struct record_message *fields)
-{
-    struct record record;
-    set_message(&record, part, type, fields);
-    add(b, part, &record);
 }
 
 void

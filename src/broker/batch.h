@@ -6,10 +6,11 @@
  * batch_add() with the record. Beginning closes an open batch that must not take the
  * record, so that the journal's mark stands before the verb.
  *
- * An ack that is to be synced may wait for company: a publisher with one message in
- * flight sends its next one just when the ack of the last comes in, and would wait for
- * the ack's sync before its own. So when a synced record other than an ack was added in
- * the last BATCH_HOLD_MS, a batch of such acks alone stays open for as long at most.
+ * An ack or nack that is to be synced may wait for company: a publisher with one
+ * message in flight sends its next one just when the ack of the last comes in, and
+ * would wait for the ack's sync before its own. So when a synced record other than an
+ * ack was added in the last BATCH_HOLD_MS, a batch of such acks alone stays open for as
+ * long at most.
  *
  * The journal's marks are keyed by batch number (log indexes are not known yet), with
  * the top bit set so that no log index can be taken for one. Invariant:
@@ -33,7 +34,7 @@ struct flight {
     uint64_t stamp_ms;
     uint64_t index; /* log index once submitted */
     bool is_sync;
-    bool is_urgent; /* somebody waits for it: not acks alone */
+    bool is_urgent; /* not acks and nacks alone */
     bool is_config; /* queues, logins or settings change */
 };
 
@@ -64,11 +65,6 @@ uint64_t batch_begin(struct broker *b, bool is_sync);
 uint64_t batch_begin_now(struct broker *b, bool is_sync);
 /* part: whose bytes it counts for; NULL = nobody's. */
 void batch_add(struct broker *b, struct part *part, const struct record *record);
-/* An ack or nack: the same, but it may wait for company. */
-void batch_add_patient(struct broker *b,
-                       struct part *part,
-                       enum record_type type,
-                       const struct record_message *fields);
 /* Records of one message or session. */
 void batch_add_message(struct broker *b,
                        struct part *part,

@@ -46,7 +46,7 @@ settle(struct broker *b, struct part *part, struct message *m, bool is_ack)
         message_remove(b->state, m);
     else
         message_to_dlq(b->state, m, DEAD_NACK, stamp_ms);
-    batch_add_patient(b, part, is_ack ? RECORD_ACK : RECORD_NACK, &fields);
+    batch_add_message(b, part, is_ack ? RECORD_ACK : RECORD_NACK, &fields);
     return batch_open_number(b);
 }
 

@@ -75,8 +75,7 @@ try_epoch(struct replica *r)
     if (time_ms <= r->state->stamp_ms)
         time_ms = r->state->stamp_ms + 1;
     entry_begin(&entry, time_ms);
-    uint64_t wall_ms = replica_wall_ms(r) + timekeeper_doubt_ms(&r->time);
-    entry_set_behind(&entry, clock_behind_secs(time_ms, wall_ms));
+    entry_set_behind(&entry, clock_behind_secs(time_ms, replica_latest_wall_ms(r)));
     entry_add(&entry, &record);
     struct blob *payload = blob_copy(slice_of(entry.data, entry.size));
     bytes_fini(&entry);
@@ -294,8 +293,7 @@ replica_tick(struct replica *r, uint64_t now_ms, uint64_t own_wall_ms)
     replica_watch_disk(r);
     try_epoch(r);
     if (r->phase == PHASE_LEADING && !replica_is_handing_over(r))
-        broker_tick(r->broker, now_ms,
-                    replica_wall_ms(r) + timekeeper_doubt_ms(&r->time));
+        broker_tick(r->broker, now_ms, replica_latest_wall_ms(r));
 }
 
 enum status

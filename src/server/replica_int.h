@@ -75,6 +75,8 @@ void replica_watch_disk(struct replica *r);
 bool replica_is_image_due(const struct replica *r);
 /* The members' wall clock, and cluster time, by what is known now. */
 uint64_t replica_wall_ms(const struct replica *r);
+/* The wall, if what is in doubt of it is late: what `behind` is reckoned from. */
+uint64_t replica_latest_wall_ms(const struct replica *r);
 uint64_t replica_cluster_ms(const struct replica *r);
 /* The time to all peers, when it is due. */
 void replica_tell_time(struct replica *r);

@@ -13,6 +13,12 @@ replica_wall_ms(const struct replica *r)
 }
 
 uint64_t
+replica_latest_wall_ms(const struct replica *r)
+{
+    return replica_wall_ms(r) + timekeeper_doubt_ms(&r->time);
+}
+
+uint64_t
 replica_cluster_ms(const struct replica *r)
 {
     return timekeeper_cluster_ms(&r->time, r->state->stamp_ms, r->state->behind_secs,

@@ -11,7 +11,7 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Cluster, root, sleep, until } from "../e2e/lib.mjs";
+import { Cluster, program, root, sleep, until } from "../e2e/lib.mjs";
 
 const DEPTHS = [1000, Number(process.argv[2] ?? 999000)];
 const ROUNDS = 100;
@@ -58,10 +58,9 @@ class Side {
   /** Publishes with holdfastctl's bench, many in flight, and waits until the nodes have nothing left to do. */
   async fill(count) {
     const { info, dir } = this.cluster;
-    const bin = process.env.HOLDFAST_BIN ?? join(root, "build");
     const args = ["--json", "bench", "--url", info.url, "--ca", info.ca, "--login-file", join(dir, "logins.json"), "--publishers", "4",
       "--subscribers", "0", "--size", String(body.length), "--window", "1000", "--seconds", "3600", "--count", String(count)];
-    const out = await new Promise((done, fail) => execFile(join(bin, "src", "ctl", "holdfastctl"), args, (error, text) => (error ? fail(error) : done(text))));
+    const out = await new Promise((done, fail) => execFile(program("ctl", "holdfastctl"), args, (error, text) => (error ? fail(error) : done(text))));
     if (JSON.parse(out).confirmed !== count) throw new Error(out);
     await until(async () => {
       const begin = this.spent();

@@ -8,19 +8,16 @@
 // of any client since just before the blow. Prints p50, p99 and the longest of each kind; judges nothing but that nothing
 // that was confirmed is lost. HOLDFAST_BIN names another build directory.
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { Cluster, root, sleep, until } from "../e2e/lib.mjs";
+import { Cluster, program, sleep, until } from "../e2e/lib.mjs";
 import { Load } from "../drills/lib/load.mjs";
 
 const rounds = Number(process.argv[2] ?? 50);
-const bin = process.env.HOLDFAST_BIN ?? join(root, "build");
-const program = [join(bin, "holdfastctl"), join(bin, "src", "ctl", "holdfastctl")].find(existsSync);
+const ctl = program("ctl", "holdfastctl");
 const cluster = await Cluster.up({ nodes: 3, set: { "election-ms": 1000 } }); // the default
 const { nodes } = cluster.info;
 
 function ask(node, ...args) {
-  return new Promise((done) => execFile(program, ["--json", "--socket", node.socket, ...args], { timeout: 10000 }, (error, text) => done(error ? undefined : JSON.parse(text))));
+  return new Promise((done) => execFile(ctl, ["--json", "--socket", node.socket, ...args], { timeout: 10000 }, (error, text) => done(error ? undefined : JSON.parse(text))));
 }
 
 /** The leader, when every other node has all that it has, give or take what is on its way. */

@@ -8,23 +8,22 @@
 // build directory) shows the processor time; beside it the same as FILE.tsv. It judges nothing. HOLDFAST_BIN names another
 // build directory.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Cluster, root, sleep, until } from "../e2e/lib.mjs";
+import { Cluster, program, root, sleep, until } from "../e2e/lib.mjs";
 
 const argument = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined);
 const isShort = process.argv.includes("--short");
 const only = argument("--only");
 const bin = process.env.HOLDFAST_BIN ?? join(root, "build");
 const out = argument("--out") ?? join(bin, "growth.svg");
-const program = [join(bin, "holdfastctl"), join(bin, "src", "ctl", "holdfastctl")].find(existsSync);
 const COUNT = isShort ? 10000 : 100000;
 const IN_FLIGHT = 1024; // publishes of all connections together
 const TICK_US = 10000; // of /proc
 
 function ctl(...args) {
   return new Promise((done, fail) =>
-    execFile(program, ["--json", ...args.map(String)], { maxBuffer: 1 << 26 }, (error, text) => (error ? fail(new Error(`${args.join(" ")}: ${text} ${error.message}`)) : done(JSON.parse(text)))),
+    execFile(program("ctl", "holdfastctl"), ["--json", ...args.map(String)], { maxBuffer: 1 << 26 }, (error, text) => (error ? fail(new Error(`${args.join(" ")}: ${text} ${error.message}`)) : done(JSON.parse(text)))),
   );
 }
 

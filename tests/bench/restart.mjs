@@ -3,9 +3,9 @@
 // of the last node to the first confirmed publish, the processor time of the three by then, how long the stop took, and
 // from each node's log when its stages ended.
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Client, Cluster, root, sleep, until } from "../e2e/lib.mjs";
+import { Client, Cluster, program, root, sleep, until } from "../e2e/lib.mjs";
 
 const count = Number(process.argv[2] ?? 986000);
 const size = Number(process.argv[3] ?? 100);
@@ -34,8 +34,7 @@ function beganAt(pid) {
 }
 
 function ctl(...args) {
-  const bin = process.env.HOLDFAST_BIN ?? join(root, "build");
-  return new Promise((done, fail) => execFile([join(bin, "holdfastctl"), join(bin, "src", "ctl", "holdfastctl")].find(existsSync), ["--json", ...args], (error, out) => (error ? fail(error) : done(JSON.parse(out)))));
+  return new Promise((done, fail) => execFile(program("ctl", "holdfastctl"), ["--json", ...args], (error, out) => (error ? fail(error) : done(JSON.parse(out)))));
 }
 
 async function fill(cluster) {

@@ -7,11 +7,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, root } from "./lib.mjs";
+import { Cluster, program, root } from "./lib.mjs";
 
-const base = process.env.HOLDFAST_BIN;
-const ctlPath = (base ? [join(base, "holdfastctl"), join(base, "src/ctl/holdfastctl")] : [join(root, "build/src/ctl/holdfastctl")]).find(existsSync);
-const ctl = (...args) => spawnSync(ctlPath, args, { encoding: "utf8", timeout: 30000 });
+const ctl = (...args) => spawnSync(program("ctl", "holdfastctl"), args, { encoding: "utf8", timeout: 30000 });
 const DAY = 86400000;
 
 let dir;

@@ -7,9 +7,9 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster, root, until } from "./lib.mjs";
+import { Cluster, program as programOf, root, until } from "./lib.mjs";
 
-const program = join(process.env.HOLDFAST_BIN ?? join(root, "build"), "src", "ctl", "holdfastctl");
+const program = programOf("ctl", "holdfastctl");
 const hasProgram = (name, ...args) => spawnSync(name, args).error === undefined;
 const hasJq = hasProgram("jq", "--version");
 const canScript = hasProgram("script", "--version");

@@ -101,20 +101,46 @@ START_TEST(a_size_that_overflows_is_no_memory)
 }
 END_TEST
 
-/* The heap's large steps do not fit, what is asked for does. */
-START_TEST(loading_does_with_less_where_there_is_a_limit)
+static void
+limit_data(rlim_t bytes)
 {
     struct rlimit limit;
     ck_assert_int_eq(getrlimit(RLIMIT_DATA, &limit), 0);
-    limit.rlim_cur = 64 << 20;
+    limit.rlim_cur = bytes;
     ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
-    mem_load_begin();
-    for (int i = 0; i < 16; i++) {
-        void *p = i % 2 == 0 ? mem_alloc(1 << 20) : mem_try_alloc(1 << 20);
-        ck_assert_ptr_nonnull(p);
-        memset(p, 1, 1 << 20);
-        mem_load_step();
+}
+
+static void *
+allocate(int how, size_t size)
+{
+    switch (how) {
+    case 0:
+        return mem_alloc(size);
+    case 1:
+        return mem_calloc(1, size);
+    case 2:
+        return mem_realloc(NULL, size);
+    case 3:
+        return mem_try_alloc(size);
+    case 4:
+        return mem_try_calloc(1, size);
+    default:
+        return mem_try_realloc(NULL, size);
     }
+}
+
+/* The heap's large steps do not fit, what is asked for does: from the beginning, and
+ * when the first of them (256 MiB) is used up. Nothing of it is touched. */
+START_TEST(loading_does_with_less_where_there_is_a_limit)
+{
+    limit_data(64 << 20);
+    mem_load_begin();
+    ck_assert_ptr_nonnull(allocate(_i, 16 << 20));
+    mem_load_end();
+    limit_data(400 << 20);
+    mem_load_begin();
+    for (int i = 0; i < 14; i++)
+        ck_assert_ptr_nonnull(allocate(_i, 24 << 20));
     mem_load_end();
 }
 END_TEST
@@ -133,7 +159,7 @@ suite_mem(void)
     TCase *limits = tcase_create("mem limits");
     tcase_add_test_raise_signal(limits, no_memory_stops_the_process, SIGABRT);
     tcase_add_test(limits, a_size_that_overflows_is_no_memory);
-    tcase_add_test(limits, loading_does_with_less_where_there_is_a_limit);
+    tcase_add_loop_test(limits, loading_does_with_less_where_there_is_a_limit, 0, 6);
     suite_add_tcase(suite, limits);
 #endif
     return suite;

@@ -248,6 +248,14 @@ START_TEST(one_crashed_follower_joins_again_and_its_gate_opens)
 }
 END_TEST
 
+/* Loses what node 2 says of its position. */
+static bool
+drop_positions(struct rig *rig, struct rig_frame *frame)
+{
+    (void)rig;
+    return frame->from != 2 || frame->kind != RLOG_FRAME_POSITION;
+}
+
 /* The leader's vote for it has not reached the stand-by when its machine crashes: by
  * its own log it has no vote, but the leader, whose term ends meanwhile, needs it. */
 START_TEST(a_crashed_stand_by_votes_for_the_one_that_made_it_a_voter)
@@ -268,6 +276,15 @@ START_TEST(a_crashed_stand_by_votes_for_the_one_that_made_it_a_voter)
     ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
     rig_converge(rig, index, 3000);
     rig_run(rig, 2000);
+    ck_assert(!rig_status(leader).peers[0].is_gated);
+    rig_stop(rig, 2, false, true);
+    rig->watch = drop_positions;
+    ck_assert_int_eq(rig_start(rig, 2, false), ST_OK);
+    rig_run(rig, 2000);
+    ck_assert(rig_status(leader).peers[0].is_connected);
+    ck_assert(rig_status(leader).peers[0].is_gated); /* for all that is known */
+    rig->watch = NULL;
+    rig_run(rig, 2000); /* it is said again */
     ck_assert(!rig_status(leader).peers[0].is_gated);
     rig_cut(rig, 2, true);
     members.members[1].is_voter = true;

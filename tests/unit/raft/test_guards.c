@@ -373,33 +373,55 @@ START_TEST(who_does_not_know_yet_that_it_is_a_voter_votes)
 }
 END_TEST
 
-/* A leader takes the vote of one of three while it does not reach the other, and is
- * lost. The two that are left are a majority of those that were. */
+/* A leader of three is about to take the vote of one. */
+struct demotion {
+    struct rig *rig;
+    struct rig_node *leader;
+    struct rig_node *demoted;
+    struct rig_node *other;
+};
+
+static struct demotion
+demotion_begin(void)
+{
+    struct demotion d = {.rig = rig_new(3)};
+    for (unsigned i = 1; i <= 3; i++)
+        ck_assert_int_eq(rig_start(d.rig, i, false), ST_OK);
+    d.leader = rig_leader(d.rig, 5000);
+    d.demoted = &d.rig->nodes[d.leader->id % 3 + 1];
+    d.other = &d.rig->nodes[d.demoted->id % 3 + 1];
+    rig_run(d.rig, 100);
+    return d;
+}
+
+static uint64_t
+demotion_propose(struct demotion *d)
+{
+    struct rlog_members members;
+    uint64_t index;
+    rig_members(3, &members);
+    members.members[d->demoted->id - 1].is_voter = false;
+    ck_assert_int_eq(rlog_change_members(d->leader->r, &members, &index), ST_OK);
+    return index;
+}
+
+/* It is proposed while the leader does not reach the other, and the leader is lost. The
+ * two that are left are a majority of those that were. */
 static bool
 elected_after_a_demotion_that_was_lost(void)
 {
-    struct rig *rig = rig_new(3);
-    struct rlog_members members;
-    uint64_t index;
-    for (unsigned i = 1; i <= 3; i++)
-        ck_assert_int_eq(rig_start(rig, i, false), ST_OK);
-    struct rig_node *leader = rig_leader(rig, 5000);
-    rig_run(rig, 100);
-    uint64_t demoted = leader->id % 3 + 1;
-    uint64_t other = demoted % 3 + 1;
-    rig_cut(rig, other, true);
-    rig_members(3, &members);
-    members.members[demoted - 1].is_voter = false;
-    ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
-    rig_run(rig, 100);
-    ck_assert_uint_lt(rig_status(leader).commit_index, index);
-    rig_stop(rig, leader->id, false, true);
-    rig_cut(rig, other, false);
-    rig_run(rig, 10000);
-    bool ok = rig->nodes[other].leader != 0;
+    struct demotion d = demotion_begin();
+    rig_cut(d.rig, d.other->id, true);
+    uint64_t index = demotion_propose(&d);
+    rig_run(d.rig, 100);
+    ck_assert_uint_lt(rig_status(d.leader).commit_index, index);
+    rig_stop(d.rig, d.leader->id, false, true);
+    rig_cut(d.rig, d.other->id, false);
+    rig_run(d.rig, 10000);
+    bool ok = d.other->leader != 0;
     if (ok)
-        rig_converge(rig, index, 3000);
-    rig_free(rig);
+        rig_converge(d.rig, index, 3000);
+    rig_free(d.rig);
     return ok;
 }
 
@@ -412,32 +434,22 @@ END_TEST
 /* What was kept from it comes when the change is committed, with no more delay. */
 START_TEST(who_loses_its_vote_hears_of_it_once_it_is_committed)
 {
-    struct rig *rig = rig_new(3);
-    struct rlog_members members;
+    struct demotion d = demotion_begin();
     struct rlog_members known;
-    uint64_t index;
-    for (unsigned i = 1; i <= 3; i++)
-        ck_assert_int_eq(rig_start(rig, i, false), ST_OK);
-    struct rig_node *leader = rig_leader(rig, 5000);
-    rig_run(rig, 100);
-    uint64_t demoted = leader->id % 3 + 1;
-    uint64_t other = demoted % 3 + 1;
-    rig_members(3, &members);
-    members.members[demoted - 1].is_voter = false;
-    rig->nodes[other].is_disk_stopped = true;
-    ck_assert_int_eq(rlog_change_members(leader->r, &members, &index), ST_OK);
-    ck_assert_int_eq(rig_submit(leader, 100, false, NULL), ST_OK);
-    rig_run(rig, 60);
-    ck_assert_uint_eq(rig_status(&rig->nodes[demoted]).last_index, index - 1);
-    rig->nodes[other].is_disk_stopped = false;
-    for (int i = 0; rig_status(leader).applied_index < index + 1 && i < 1000; i++)
-        rig_run(rig, 1);
-    rig_run(rig, 2);
-    ck_assert_uint_ge(rig_status(&rig->nodes[demoted]).last_index, index + 1);
-    ck_assert_uint_eq(rlog_newest_members(rig->nodes[demoted].r, &known), index);
-    ck_assert(!known.members[demoted - 1].is_voter);
-    rig_converge(rig, index + 1, 3000);
-    rig_free(rig);
+    d.other->is_disk_stopped = true;
+    uint64_t index = demotion_propose(&d);
+    ck_assert_int_eq(rig_submit(d.leader, 100, false, NULL), ST_OK);
+    rig_run(d.rig, 60);
+    ck_assert_uint_eq(rig_status(d.demoted).last_index, index - 1);
+    d.other->is_disk_stopped = false;
+    for (int i = 0; rig_status(d.leader).applied_index < index + 1 && i < 1000; i++)
+        rig_run(d.rig, 1);
+    rig_run(d.rig, 2);
+    ck_assert_uint_ge(rig_status(d.demoted).last_index, index + 1);
+    ck_assert_uint_eq(rlog_newest_members(d.demoted->r, &known), index);
+    ck_assert(!known.members[d.demoted->id - 1].is_voter);
+    rig_converge(d.rig, index + 1, 3000);
+    rig_free(d.rig);
 }
 END_TEST
 
